@@ -167,6 +167,40 @@ def draw_online() -> None:
     save_figure(axes, HERE / "online.svg")
 
 
+def known_shop(n_queries: int, seed: int) -> sr.Dataset:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_queries * 15, 3))
+    relevance, margin = 3 * X[:, 0] * (X[:, 1] > 0.3), 10 * X[:, 2]
+    features, names = np.column_stack([X[:, :2], margin]), ["words", "stock", "margin"]
+    return sr.Dataset(features, relevance, group=[15] * n_queries, feature_names=names)
+
+
+def draw_several_goals() -> None:
+    """The front of LambdaMART, labels drawn at random, and the best possible front (docs/several_goals.md)."""
+    metric = "dcg@5(gain=linear)"
+    train, vali, test = known_shop(150, 0), known_shop(150, 1), known_shop(500, 2)
+    by_margin = test.replace(labels=test.column("margin"))
+
+    def values(scores: Floats) -> list[float]:
+        return [sr.evaluate(each, scores, metric).results[0].mean for each in (by_margin, test)]
+
+    ranker = sr.LambdaMART(metric, n_trees=60, n_leaves=8, random_state=0)
+    weights = [0, 0.1, 0.3, 0.6, 1, 2, 3, 30]
+    axes = sr.experiments.pareto(ranker, train, vali, f"{metric} of margin", weights=weights, test=test).plot(
+        new_axes(6.0, 4.2)
+    )
+    best = np.array([values(test.labels + t * test.column("margin")) for t in np.logspace(-3, 2, 60)])
+    axes.plot(*best.T, ":", color="black", label="best possible")
+    same_unit, found = train.replace(labels=train.labels * 10 / 3), []
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        drawn = sr.objectives.stochastic_labels(same_unit, {"margin": share}, random_state=0)
+        model = sr.LambdaMART(metric, n_trees=60, n_leaves=8, random_state=0).fit(drawn)
+        found.append(values(model.predict(test)))
+    axes.plot(*np.array(found).T, "^", color="C1", label="labels drawn at random")
+    axes.legend()
+    save_figure(axes, HERE / "several_goals.svg")
+
+
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
@@ -176,6 +210,7 @@ if __name__ == "__main__":
     draw_contributions()
     draw_position_bias()
     draw_online()
+    draw_several_goals()
     draw_chart(smoothrank_figures.run_line(Settings(), print).chart, HERE / "smoothing_line.svg")
     for folder in sys.argv[1:2]:
         draw_chart(smoothrank_figures.run_annealing(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")

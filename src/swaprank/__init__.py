@@ -15,8 +15,8 @@ Searching  cross_validate, tune
 Bug report show_versions
 
 Everything else is in a namespace: baselines, clicks, data, datasets, ensembles, errors, evaluation, experiments,
-instruments, metrics, objectives, papers, rankers, reporting, torch, trec. `help(sr.LambdaMART)`, `dir(sr.metrics)`
-and the documentation say more; `swaprank --help` is the command line.
+instruments, metrics, objectives, papers, rankers, reporting, torch, trackers, trec. `help(sr.LambdaMART)`,
+`dir(sr.metrics)` and the documentation say more; `swaprank --help` is the command line.
 """
 
 # The names are in `__init__.pyi`, for type checkers and for the loader below alike: each is imported when it is first

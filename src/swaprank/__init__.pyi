@@ -12,7 +12,9 @@ from . import objectives as objectives
 from . import papers as papers
 from . import rankers as rankers
 from . import reporting as reporting
+from . import reranking as reranking
 from . import torch as torch
+from . import trackers as trackers
 from . import trec as trec
 from .cluster.parts import Parts as Parts
 from .data.dataset import Dataset as Dataset

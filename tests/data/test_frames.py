@@ -122,3 +122,16 @@ def test_columns_of_one_name() -> None:
 def test_a_column_has_one_role(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(DataError, match=complaint):
         Dataset.from_frame(pl.DataFrame({"qid": [1], "label": [1], "x": [1]}), **options)
+
+
+def test_ignored_columns_are_no_features() -> None:
+    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "url": ["a", "b"]})
+    assert Dataset.from_frame(frame, ignore=["url"]).feature_names == ("bm25",)
+    with pytest.raises(DataError, match="there is no column 'urls' to ignore; did you mean 'url'"):
+        Dataset.from_frame(frame, ignore=["urls"])
+    with pytest.raises(DataError, match="ignore must be a list of column names"):
+        Dataset.from_frame(frame, ignore="url")
+    with pytest.raises(DataError, match="'label' cannot be ignored"):
+        Dataset.from_frame(frame, ignore=["label"])
+    with pytest.raises(DataError, match="'bm25' cannot be ignored"):
+        Dataset.from_frame(frame, features=["bm25"], ignore=["bm25"])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import swaprank as sr
-from swaprank.evaluation.significance import _random_subset_sums, holm, randomization_test, t_test, wilcoxon_test
+from swaprank.evaluation.randomization import _random_subset_sums, randomize
+from swaprank.evaluation.significance import holm, t_test, wilcoxon_test
 
 TEST = sr.datasets.random_net((120,), n_features=6, n_documents=20, random_state=0)[0]
 SYSTEMS = {"one": TEST.column(0), "two": TEST.column(1), "both": TEST.column(0) + TEST.column(1)}
@@ -20,7 +21,8 @@ def test_p_values_are_those_of_scipy_corrected() -> None:
     assert row.p_t == pytest.approx(stats.ttest_rel(both, one).pvalue)
     assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(both, one).pvalue)
     assert row.difference == pytest.approx((both - one).mean())
-    assert (row.low, row.high) == pytest.approx(stats.ttest_rel(both, one).confidence_interval(0.95))
+    # With as many queries, the interval of the randomization test is close to that of Student's t.
+    assert (row.low, row.high) == pytest.approx(stats.ttest_rel(both, one).confidence_interval(0.95), abs=0.001)
     assert (row.wins, row.losses) == ((both > one).sum(), (both < one).sum())
     assert row.wins + row.ties + row.losses == TEST.n_queries
 
@@ -85,13 +87,13 @@ def test_randomization_test_tries_all_signs_of_few_queries(differences: list[int
     theirs = stats.permutation_test(
         (values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", vectorized=True, n_resamples=np.inf
     )
-    assert randomization_test(values, 10_000, 0) == pytest.approx(theirs.pvalue)
+    assert randomize(values, 10_000, 0).p_value == pytest.approx(theirs.pvalue)
 
 
 def test_randomization_test_draws_signs_for_many_queries() -> None:
     differences = np.random.default_rng(0).normal(0.1, 1, 300)
-    assert randomization_test(differences, 20_000, 0) == pytest.approx(t_test(differences), abs=0.02)
-    assert randomization_test(differences + 5, 1000, 0) == 1 / 1001
+    assert randomize(differences, 20_000, 0).p_value == pytest.approx(t_test(differences), abs=0.02)
+    assert randomize(differences + 5, 1000, 0).p_value == 1 / 1001
 
 
 def test_random_halves_have_the_mean_and_the_spread_of_halves() -> None:
@@ -113,7 +115,7 @@ def test_random_halves_choose_every_difference_half_of_the_time() -> None:
 
 def test_no_difference_at_all() -> None:
     zeros = np.zeros(40)
-    assert t_test(zeros) == wilcoxon_test(zeros) == randomization_test(zeros, 1000, 0) == 1
+    assert t_test(zeros) == wilcoxon_test(zeros) == randomize(zeros, 1000, 0).p_value == 1
     (row,) = sr.compare(TEST, {"one": SYSTEMS["one"], "twin": SYSTEMS["one"]}, "map")
     assert row.sentence() == "map: twin and one are the same on every query."
 

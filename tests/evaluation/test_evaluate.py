@@ -20,7 +20,14 @@ def test_means_intervals_and_counts() -> None:
     expected = [1 / math.log2(3), 1, 0, 1]
     assert result.per_query.tolist() == pytest.approx(expected)
     assert result.mean == pytest.approx(np.mean(expected))
-    assert result.interval == pytest.approx(stats.t.interval(0.95, 3, np.mean(expected), stats.sem(expected)))
+    low, high = result.interval
+    # Wilson's score interval: its ends are as far from the mean as Student's t allows if the truth were there.
+    share = np.var(expected) / (result.mean * (1 - result.mean))
+    for end in (low, high):
+        deviation = math.sqrt(share * end * (1 - end) / 4)
+        assert abs(end - result.mean) / deviation == pytest.approx(stats.t.ppf(0.975, 3))
+    dcg = sr.evaluate(DATA, SCORES, "dcg")["dcg"]
+    assert dcg.interval == pytest.approx(stats.t.interval(0.95, 3, dcg.mean, stats.sem(dcg.per_query)))
     assert (result.n_queries, result.n_without_relevant, result.n_left_out) == (4, 1, 0)
     skipping = sr.evaluate(DATA, SCORES, "map(empty=skip)")["map(empty=skip)"]
     assert (skipping.n_queries, skipping.n_without_relevant, skipping.n_left_out) == (3, 1, 1)

@@ -206,3 +206,11 @@ def test_a_forest_without_trees_is_its_base_score(tmp_path: Path) -> None:
     export(empty, [f"f{at}" for at in range(5)], {}, tmp_path / "model.xml", "ranklib")
     X = np.zeros((3, 5), np.float32)
     assert_same(ranklib_rules.scores((tmp_path / "model.xml").read_text(), X), empty.score(X))
+
+
+def test_engines_are_names_of_the_format(tmp_path: Path) -> None:
+    (data,) = sr.datasets.random_net((10,), n_features=3, random_state=0)
+    ranker = sr.LambdaMART(n_trees=2).fit(data)
+    for to in ("ranklib", "elasticsearch", "opensearch"):
+        ranker.export(tmp_path / to, to, name="m")
+    assert len({(tmp_path / to).read_bytes() for to in ("ranklib", "elasticsearch", "opensearch")}) == 1

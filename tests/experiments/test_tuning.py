@@ -147,3 +147,11 @@ class TestWithOptuna:
         before = optuna.logging.get_verbosity()
         sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=1)
         assert optuna.logging.get_verbosity() == before
+
+
+def test_the_study_of_optuna_is_there() -> None:
+    import swaprank as sr
+
+    train, valid = sr.datasets.random_net((15, 15), n_features=3, n_documents=5, random_state=0)
+    tuning = sr.tune(train, valid, sr.MART(n_trees=2), n_trials=2)
+    assert [trial.value for trial in tuning.study.trials] == [trial.value for trial in tuning.trials]

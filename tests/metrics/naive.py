@@ -78,6 +78,10 @@ def pairwise(labels: Labels) -> float:
     return sum(a > b for a, b in pairs) / len(pairs) if pairs else 0.0
 
 
+def auc(labels: Labels, rel: float = 1) -> float:
+    return pairwise([float(label >= rel) for label in labels])
+
+
 def bpref(labels: Labels, rel: float = 1) -> float:
     relevant = sum(label >= rel for label in labels)
     others = sum(0 <= label < rel for label in labels)
@@ -122,6 +126,8 @@ TWINS: dict[str, Value] = {
     "recall@2": lambda x: recall(x, 2),
     "wta": wta,
     "pairwise": pairwise,
+    "auc": auc,
+    "auc(rel=2)": lambda x: auc(x, 2),
     "bpref": bpref,
     "bpref(rel=2)": lambda x: bpref(x, rel=2),
     "rprec": r_precision,

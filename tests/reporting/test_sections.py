@@ -16,7 +16,7 @@ from swaprank.reporting.distributions import label_groups
 from swaprank.reporting.features import effect_of, features_section, importances_of
 from swaprank.reporting.learning_curves import curves, staged_line
 from swaprank.reporting.plots import Scale, scale_of, thinned, written
-from swaprank.reporting.subject import best_feature, feature_baseline, make_subject, query_sample, row_sample
+from swaprank.reporting.subject import best_feature, column_baseline, make_subject, query_sample, row_sample
 from swaprank.reporting.win_loss import in_groups
 
 TRAIN, TEST = sr.datasets.random_net((40, 30), n_features=5, n_documents=9, levels=3, random_state=0)
@@ -218,10 +218,8 @@ def test_a_category_is_no_baseline() -> None:
     data = categorical_data()
     assert best_feature(data, sr.metric("ndcg@10")).name == "feature price"
     for name in ("brand", "-brand"):
-        with pytest.raises(
-            sr.errors.DataError, match="the feature 'brand' is categorical: its values have no order to rank"
-        ):
-            feature_baseline(data, name)
+        with pytest.raises(sr.errors.DataError, match="'brand' holds no numbers: documents cannot be ranked by it"):
+            column_baseline(data, name)
     only = data.with_features(["brand"])
     assert best_feature(only, sr.metric("ndcg@10")).name == "all documents tied"
     ranker = sr.MART(n_trees=2).fit(only)

@@ -10,6 +10,7 @@ from contextlib import suppress
 import typer
 
 import swaprank as sr
+from swaprank.cli.cmd_agreement import agreement
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_click_abtest import clicks_abtest
@@ -23,6 +24,7 @@ from swaprank.cli.cmd_demo import demo
 from swaprank.cli.cmd_drift import drift
 from swaprank.cli.cmd_evaluate import compare, evaluate
 from swaprank.cli.cmd_exchange import export, import_
+from swaprank.cli.cmd_explore import explore
 from swaprank.cli.cmd_generate import generate
 from swaprank.cli.cmd_info import info
 from swaprank.cli.cmd_predict import predict
@@ -47,7 +49,7 @@ COMMANDS = {
     "Getting started": (demo, info, generate, warm),
     "Training and prediction": (bin_, train, tune, cv, combine, predict),
     "Exchange with other systems": (export, import_),
-    "Evaluation": (evaluate, compare, report),
+    "Evaluation": (evaluate, compare, report, explore, agreement),
     "Analysis": (explain, certify, drift, reproduce),
 }
 """The commands by panel of the help, in its order."""

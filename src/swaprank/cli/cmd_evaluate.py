@@ -1,6 +1,5 @@
 """`swaprank evaluate` and `swaprank compare`: measure the quality of rankings, and compare them with paired tests."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +13,11 @@ from swaprank.cli.rankings import read_rankings
 def evaluate(
     data: JudgedFile,
     scores: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            metavar="SCORES", help="File of scores (one per line, in the order of the documents), TREC run, or model."
+            metavar="RANKING",
+            help="Model, file of scores (one per line, in the order of the documents), TREC run, or a column or "
+            "feature of the data; as RANKING or NAME=RANKING.",
         ),
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
@@ -28,7 +29,7 @@ def evaluate(
     columns: Columns,
 ) -> None:
     """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
-    judged, rankings = read_rankings(data, {str(path): path for path in scores}, columns)
+    judged, rankings = read_rankings(data, split_names(scores, "rankings", "NAME=RANKING"), columns)
     results = {
         path: sr.evaluate(judged, ranking, metric, convention=convention, n_threads=threads)
         for path, ranking in rankings.items()
@@ -47,8 +48,9 @@ def compare(
     scores: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCORES",
-            help="Two or more score files, TREC runs or models, as FILE or NAME=FILE. The first is the baseline.",
+            metavar="RANKING",
+            help="Two or more models, score files, TREC runs, or columns or features of the data, as RANKING or "
+            "NAME=RANKING. The first is the baseline.",
         ),
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
@@ -62,8 +64,7 @@ def compare(
     columns: Columns,
 ) -> None:
     """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
-    files = {name: Path(file) for name, file in split_names(scores, "rankings", "NAME=FILE").items()}
-    judged, systems = read_rankings(data, files, columns)
+    judged, systems = read_rankings(data, split_names(scores, "rankings", "NAME=RANKING"), columns)
     result = sr.compare(
         judged,
         systems,

@@ -138,6 +138,10 @@ _COLUMNS: Mapping[str, Any] = {
     "qid": _column("qid", "Query ids.", "qid"),
     "docid": _column("docid", "Document ids."),
     "sample_weight": _column("sample-weight", "Training weights of documents."),
+    "query_weight": _column("query-weight", "Training weights of queries."),
+    "columns": _column(
+        "columns", "Side columns, such as a segment, a price or a baseline: kept, but no features", several=True
+    ),
     "features": _column("features", "Features", "all columns without another role", several=True),
     "ignore": _column("ignore", "Columns to leave out", several=True),
     "categorical_features": _column(

@@ -1,4 +1,4 @@
-"""Reading the files that commands score or evaluate: score files, TREC runs and models."""
+"""Reading the rankings that commands score or evaluate: score files, TREC runs, models, and columns of the data."""
 
 from __future__ import annotations
 
@@ -31,14 +31,37 @@ def load_any(file: Path) -> sr.Ranker:
 
 
 def read_rankings(
-    data: Path, files: Mapping[str, Path], columns: Columns
+    data: Path, given: Mapping[str, str], columns: Columns
 ) -> tuple[sr.Dataset | sr.trec.Qrels, dict[str, Any]]:
-    """Read judged documents, and a ranking of them from each file."""
+    """Read judged documents, and rankings of them by name: from a file, or by a column or feature of the data."""
+    from swaprank.reading.formats import is_table
     from swaprank.reading.read import read_judged
 
     print_detail(f"reading {data}")
-    judged = read_judged(data, **columns)
-    return judged, {name: read_ranking(file, data, judged, columns) for name, file in files.items()}
+    by_column = [text for text in given.values() if not Path(text).exists() and not _is_path(text)]
+    wanted = [text.removeprefix("-") for text in by_column] if is_table(data) else []
+    kept = list(dict.fromkeys((*columns.get("columns", ()), *wanted)))
+    judged = read_judged(data, **{**columns, "columns": kept} if kept else columns)
+    return judged, {
+        name: _by_column(judged, text) if text in by_column else read_ranking(Path(text), data, judged, columns)
+        for name, text in given.items()
+    }
+
+
+def _is_path(text: str) -> bool:
+    """True for what must be a file: it has a folder, or an ending as files have."""
+    return Path(text).name != text or Path(text).suffix.lower() in (".swaprank", ".txt", ".run", ".json")
+
+
+def _by_column(judged: sr.Dataset | sr.trec.Qrels, name: str) -> Any:
+    from swaprank.evaluation.given_scores import column_scores
+
+    if isinstance(judged, sr.trec.Qrels):
+        raise sr.errors.DataError(f"there is no file '{name}', and judgements of TREC have no columns.")
+    try:
+        return column_scores(judged, name)
+    except sr.errors.DataError as error:
+        raise sr.errors.DataError(f"there is no file '{name}', and ", error) from None
 
 
 def read_ranking(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns) -> Any:

@@ -13,6 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
+from swaprank.data.side_columns import joined_columns
 from swaprank.errors import DataError
 
 
@@ -129,6 +130,7 @@ def _concatenated(parts: Sequence[Dataset], schema: Schema) -> Dataset:
         sample_weight=_column(coded, "sample_weight"),
         base_score=_column(coded, "base_score"),
         pairs=None if coded[0].pairs is None else np.concatenate(list(map(_pairs, coded, starts))),
+        columns=joined_columns([part.columns for part in coded]),
     )
 
 

@@ -69,6 +69,7 @@ def _dataset(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Dataset
         base_score=arrays.get("base_score"),
         docid=_ids(arrays, "docid", n_rows) if {"docid", "docid_text"} & {*arrays} else None,
         pairs=_pairs(arrays) if "pairs_above" in arrays else None,
+        columns=_columns(meta, arrays, n_rows),
     )
     return data.replace(sample_weight=arrays.get("sample_weight"))
 
@@ -128,6 +129,29 @@ def _ids(arrays: Mapping[str, AnyArray], name: str, n: int) -> AnyArray:
     except UnicodeDecodeError:
         raise DataError(f"it is damaged: its {name} are not UTF-8.") from None
     return np.array(texts, np.str_)
+
+
+def _columns(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], n_rows: int) -> dict[str, AnyArray]:
+    # Files of versions without side columns.
+    found = meta.get("columns", {})
+    if not isinstance(found, dict) or not all(isinstance(kind, str) for kind in found.values()):
+        raise DataError("the side columns in its header must be names with the units of dates.")
+    columns = {}
+    for number, (name, unit) in enumerate(sorted(found.items())):
+        array = f"column_{number}"
+        is_float = array in arrays and arrays[array].dtype.kind == "f"
+        values = _array(arrays, array, "float64", (n_rows,)) if is_float else _ids(arrays, array, n_rows)
+        columns[name] = _dates(values, unit) if unit else values
+    return columns
+
+
+def _dates(values: AnyArray, unit: str) -> AnyArray:
+    if unit[1:4] != "M8[" or values.dtype.kind != "i":
+        raise DataError(f"it is damaged: '{unit}' is no unit of dates.")
+    try:
+        return values.view(np.dtype(unit))
+    except TypeError:
+        raise DataError(f"it is damaged: '{unit}' is no unit of dates.") from None
 
 
 def _pairs(arrays: Mapping[str, AnyArray]) -> AnyArray:

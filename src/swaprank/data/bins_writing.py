@@ -45,7 +45,15 @@ def finish_bins(writer: ContainerWriter, data: "Dataset") -> None:
     for name, array in _small_arrays(data, bins).items():
         writer.add(name, array)
     categories = {name: list(texts) for name, texts in data.categories.items()}
-    meta = {"feature_names": list(data.feature_names), "categories": categories, "max_bins": bins.cuts.max_bins}
+    meta = {
+        "feature_names": list(data.feature_names),
+        "categories": categories,
+        "max_bins": bins.cuts.max_bins,
+        # A name may be any text, so that its array has the number of the name. Dates are numbers with a unit.
+        "columns": {
+            name: values.dtype.str if values.dtype.kind == "M" else "" for name, values in data.columns.items()
+        },
+    }
     writer.finish("bins", meta)
 
 
@@ -69,9 +77,18 @@ def _small_arrays(data: "Dataset", bins: BinnedFeatures) -> dict[str, AnyArray]:
     }
     if data.docid is not None:
         found |= _id_arrays("docid", data.docid)
+    for number, name in enumerate(sorted(data.columns)):
+        found |= _column_arrays(f"column_{number}", data.columns[name])
     if data.pairs is not None:
         found |= {f"pairs_{name}": array for name, array in data.pairs._asdict().items()}
     return {name: array for name, array in found.items() if array is not None}
+
+
+def _column_arrays(name: str, values: AnyArray) -> dict[str, AnyArray]:
+    """Numbers in double precision, text as ids are written, dates as integers."""
+    if values.dtype.kind == "f":
+        return {name: values.astype(np.float64)}
+    return _id_arrays(name, values.astype(np.int64) if values.dtype.kind == "M" else values)
 
 
 def _id_arrays(name: str, ids: AnyArray) -> dict[str, AnyArray]:

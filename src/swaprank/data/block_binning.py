@@ -86,7 +86,7 @@ def _dataset(
     cuts = cuts_of_sample(found.sample, categorical, max_bins, thread_count(n_threads)) if given is None else given
     found = found._replace(sample=np.empty((0, 0), np.float32))
     bins = _binned(source, found, cuts, len(categorical), n_threads, allocate)
-    data = Dataset(bins, found.labels, qid=found.grouping, base_score=found.base_score)
+    data = Dataset(bins, found.labels, qid=found.grouping, base_score=found.base_score, columns=found.columns)
     return data.replace(sample_weight=found.sample_weight)
 
 

@@ -16,6 +16,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
 from swaprank.data.grouping import Grouping, first_appearance_codes
 from swaprank.data.ids import id_text
+from swaprank.data.side_columns import joined_columns
 from swaprank.errors import DataError, Wording
 from swaprank.threads import thread_count
 
@@ -111,6 +112,7 @@ class Scanned(NamedTuple):
     grouping: Grouping
     sample_weight: Floats | None
     base_score: Floats | None
+    columns: dict[str, AnyArray]
     feature_names: tuple[str, ...]
     categories: dict[str, Categories]
     sample: Features
@@ -135,7 +137,8 @@ def scan(source: BlockSource, *, with_sample: bool, n_threads: int | None) -> Sc
     labels = rows.joined("labels")
     assert labels is not None  # noqa: S101
     values = sample.joined(len(rows.names), source.fill)
-    return Scanned(labels, queries.joined(), weights, scores, rows.names, rows.all_categories(), values)
+    side = joined_columns(rows.side)
+    return Scanned(labels, queries.joined(), weights, scores, side, rows.names, rows.all_categories(), values)
 
 
 @final
@@ -145,6 +148,7 @@ class _Rows:
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
         self.texts: dict[str, set[str]] = {}
+        self.side: list[Mapping[str, AnyArray]] = []
         self.columns: dict[str, list[AnyArray | None]] = {"labels": [], "sample_weight": [], "base_score": []}
 
     def add(self, block: Block) -> None:
@@ -168,6 +172,7 @@ class _Rows:
         self.names = block.feature_names
         for name, categories in block.categories.items():
             self.texts.setdefault(name, set()).update(categories)
+        self.side.append(data.columns)
         for name, found in self.columns.items():
             found.append(getattr(data, name))
 

@@ -12,11 +12,19 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
 from swaprank.collective import ALONE
-from swaprank.data import row_values
+from swaprank.data import row_values, side_columns
 from swaprank.data.categories import Categories
 from swaprank.data.features import given_features, replaced_features
 from swaprank.data.frames import columns_of
-from swaprank.data.grouping import chosen_queries, group_rows, order_within, query_of_row, runs_of_groups, split_queries
+from swaprank.data.grouping import (
+    Grouping,
+    chosen_queries,
+    group_rows,
+    order_within,
+    query_of_row,
+    runs_of_groups,
+    split_queries,
+)
 from swaprank.data.ids import document_ids
 from swaprank.data.matching import position_among, position_of
 from swaprank.data.pairs import Pairs, check_pairs, pairs_within
@@ -46,11 +54,13 @@ class Dataset(ReadOnly):
         qid: Query ids, one per row: integers of any size, or text.
         group: Instead of qid: the number of rows of each query, if the rows are grouped, as for LightGBM and XGBoost.
         sample_weight: Training weights, one per row, 0 or more.
-        query_weight: Training weights, one per query in the order in which the queries first appear, or by query id.
-            They multiply sample_weight.
+        query_weight: Training weights, one per query in the order in which the queries first appear, or by query id;
+            or the name of a side column. They multiply sample_weight.
         base_score: Initial scores for training, one per row.
         docid: Document ids, one per row: integers or text, empty text for none. They may repeat.
         pairs: Preferences (i, j, p, w): row i is above row j with probability p, and counts w. Both are 1 by default.
+        columns: Side columns by name, one value per row: numbers, dates or text that are no features. Segments, prices,
+            the scores of another ranking: evaluation, metrics and weights name them.
         feature_names: One name per feature. The default is the column names of a table, or "1", "2", … as in LETOR
             files.
         categorical_features: Features whose values are categories and not quantities, by name or by position from 0:
@@ -84,6 +94,8 @@ class Dataset(ReadOnly):
     base_score: Floats | None
     docid: AnyArray | None
     pairs: Pairs | None
+    columns: Mapping[str, AnyArray]
+    """Side columns: named values of rows that are no features."""
 
     def __init__(
         self,
@@ -97,6 +109,7 @@ class Dataset(ReadOnly):
         base_score: Any = None,
         docid: Any = None,
         pairs: Any = None,
+        columns: Mapping[str, Any] | None = None,
         feature_names: Sequence[str] | None = None,
         categorical_features: Iterable[str | int] | None = None,
         **unknown: Any,
@@ -110,6 +123,9 @@ class Dataset(ReadOnly):
         if (qid is None) == (group is None):
             raise DataError("give qid, one query id per row, or group, the number of rows of each query.")
         grouping = group_rows(runs_of_groups(group, n_rows) if qid is None else qid, n_rows)
+        side = side_columns.checked_columns(columns, n_rows, stored.names)
+        if isinstance(query_weight, str):
+            query_weight = _of_queries(side, query_weight, grouping)
         self._fill(
             stored=stored,
             labels=labels,
@@ -120,6 +136,7 @@ class Dataset(ReadOnly):
             base_score=None if base_score is None else row_values.base_scores(base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
             pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
+            columns=side,
         )
 
     @classmethod
@@ -131,24 +148,39 @@ class Dataset(ReadOnly):
         features: Sequence[str] | None = None,
         *,
         sample_weight: str | None = None,
+        query_weight: str | None = None,
         base_score: str | None = None,
         docid: str | None = None,
         pairs: Any = None,
+        columns: Sequence[str] = (),
         categorical_features: Iterable[str | int] | None = None,
+        ignore: Iterable[str] = (),
     ) -> Dataset:
         """A data set from a pandas, Polars or Arrow table. The default features are all columns without another role.
 
-        Columns of text and of categories are categorical features; `categorical_features` declares others.
+        Columns of text and of categories are categorical features; `categorical_features` declares others. `columns`
+        are side columns, and so is that of `query_weight`. Those of `ignore` are left out.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "brand": ["nike", "asics"]})
         >>> data = sr.Dataset.from_frame(frame)
         >>> data.feature_names, data.categories
         (('bm25', 'brand'), {'brand': ('asics', 'nike')})
+        >>> sr.Dataset.from_frame(frame, columns=["brand"])
+        Dataset(2 documents, 1 query, 1 feature, labels 0 to 1, column brand)
         """
         roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
-        columns = columns_of(frame, label, qid, features, roles, categorical_features)
-        return cls(columns.X, columns.label, qid=columns.qid, pairs=pairs, **columns.roles)
+        side = tuple(dict.fromkeys((*columns, *([] if query_weight is None else [query_weight]))))
+        table = columns_of(frame, label, qid, features, roles, categorical_features, side=side, ignore=ignore)
+        return cls(
+            table.X,
+            table.label,
+            qid=table.qid,
+            query_weight=query_weight,
+            pairs=pairs,
+            columns=table.side,
+            **table.roles,
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -207,6 +239,7 @@ class Dataset(ReadOnly):
             + (f" ({len(self.categories):,} categorical)" if self.categories else ""),
             f"labels {self.labels.min():g} to {self.labels.max():g}",
             *([] if self.pairs is None else [count(len(self.pairs.above), "pair", "pairs")]),
+            *([f"column{'s' if len(self.columns) > 1 else ''} {', '.join(self.columns)}"] if self.columns else []),
             *(["binned"] if self.is_binned else []),
         ]
         return f"Dataset({', '.join(parts)})"
@@ -225,11 +258,23 @@ class Dataset(ReadOnly):
     def column(self, feature: int | str) -> Features:
         """One feature of every row, by position or name; it can serve as scores unless it is categorical.
 
+        Side columns are in `columns`.
+
         >>> import swaprank as sr
         >>> sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"]).column("bm25")
         array([9., 8.], dtype=float32)
         """
         return self.stored.column(position_of(feature, self.feature_names))
+
+    def of_queries(self, column: str) -> AnyArray:
+        """A side column with one value per query; an error if the rows of a query differ.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1], [2], [3]], [0, 1, 1], qid=[7, 7, 8], columns={"device": ["phone", "phone", "web"]})
+        >>> data.of_queries("device").tolist()
+        ['phone', 'web']
+        """
+        return _of_queries(self.columns, column, Grouping(self.qids, self.indptr, self.order))
 
     def replace(
         self,
@@ -240,6 +285,7 @@ class Dataset(ReadOnly):
         base_score: Any = ...,
         docid: Any = ...,
         pairs: Any = ...,
+        columns: Any = ...,
     ) -> Dataset:
         """The same documents and queries with other values of what is given; everything else is shared, not copied.
 
@@ -251,6 +297,7 @@ class Dataset(ReadOnly):
             base_score: One initial score per row, or None.
             docid: One document id per row, or None.
             pairs: Preferences between rows, or None.
+            columns: Side columns by name, instead of all that there are; or None.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[0.1], [0.7]], [0, 2], qid=["shoes", "shoes"], docid=["a", "b"])
@@ -273,6 +320,8 @@ class Dataset(ReadOnly):
             changes["docid"] = None if docid is None else document_ids(docid, n_rows)
         if pairs is not ...:
             changes["pairs"] = None if pairs is None else check_pairs(pairs, self.indptr, self.order)
+        if columns is not ...:
+            changes["columns"] = side_columns.checked_columns(columns, n_rows, self.feature_names)
         return self._with(**changes)
 
     def with_features(
@@ -337,6 +386,7 @@ class Dataset(ReadOnly):
         by_row = {name: getattr(self, name) for name in ("labels", "sample_weight", "base_score", "docid")}
         return self._with(
             **{name: None if values is None else values[take] for name, values in by_row.items()},
+            columns={name: values[take] for name, values in self.columns.items()},
             stored=self.stored.rows(take),
             qids=self.qids[is_chosen],
             indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
@@ -395,6 +445,12 @@ class Dataset(ReadOnly):
         [3, 1, 1]
         """
         return tuple(self.subset(part) for part in split_queries(self.n_queries, fractions, random_state))
+
+
+def _of_queries(columns: Mapping[str, AnyArray], name: str, grouping: Grouping) -> AnyArray:
+    values = side_columns.known_column(columns, name)
+    by_query = values if grouping.order is None else values[grouping.order]
+    return side_columns.first_of_groups(f"'{name}'", by_query, grouping.indptr, "query", grouping.qids)
 
 
 _ARGUMENTS = [name for name in signature(Dataset).parameters if name != "unknown"]

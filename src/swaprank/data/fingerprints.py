@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from swaprank.arrays import AnyArray
 from swaprank.collective import Collective
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import hash_places
@@ -32,6 +33,8 @@ def data_digest(data: Dataset) -> str:
         None if ids is None else [str(each) for each in ids.tolist()] for ids in (data.qids, data.docid)
     ]
     names.append(list(data.feature_names))
+    if data.columns:
+        names.append({name: [str(each) for each in values.tolist()] for name, values in data.columns.items()})
     if data.categories:
         names.append({name: list(categories) for name, categories in data.categories.items()})
     for each in names:
@@ -56,6 +59,10 @@ def data_fingerprint(data: Dataset) -> dict[str, Any]:
     }
 
 
+def _is_number(values: AnyArray) -> bool:
+    return values.dtype.kind in "iufb"
+
+
 def shared_fingerprint(name: str, data: Dataset, collective: Collective) -> dict[str, Any]:
     """Sizes and a hash of the labels and weights of all workers' data, in any order of the queries.
 
@@ -69,10 +76,13 @@ def shared_fingerprint(name: str, data: Dataset, collective: Collective) -> dict
     hashes = np.empty(len(data), np.uint64)
     hash_places(data.places, 0, 0, len(data), hashes)
     mixed = np.zeros(len(data), np.uint64)
-    for values in (data.labels, data.sample_weight, data.base_score):
+    # Side columns of numbers may be labels of goals.
+    side = [data.columns[name].astype(np.float64) for name in sorted(data.columns) if _is_number(data.columns[name])]
+    for number, values in enumerate((data.labels, data.sample_weight, data.base_score, *side)):
         if values is not None:
             bits = np.ascontiguousarray(data.by_query(values)).view(np.uint64)
-            mixed += (hashes ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+            # An odd factor for each column: two that changed places differ.
+            mixed += (hashes ^ bits) * np.uint64(0x9E3779B97F4A7C15 ^ (max(0, number - 2) << 20))
     sums = np.array([len(data), data.n_queries, mixed.sum().view(np.int64)])
     collective.add(sums)
     n_documents, n_queries, mixture = sums.tolist()

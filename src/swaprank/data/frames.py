@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.data.categories import CATEGORICAL, Categories, categorical_positions, encoded, not_numbers_advice
 from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
-from swaprank.data.matching import matching_columns
+from swaprank.data.matching import ignored_columns, matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
 from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean, warn_user
 
@@ -32,6 +32,7 @@ class TableArrays(NamedTuple):
     label: AnyArray
     qid: AnyArray
     roles: dict[str, Any]
+    side: dict[str, AnyArray]
 
 
 def columns_of(
@@ -43,8 +44,12 @@ def columns_of(
     categorical: Any = None,
     *,
     huge_is_missing: bool = False,
+    side: Sequence[str] = (),
+    ignore: Iterable[str] = (),
 ) -> TableArrays:
     """Extract the arrays of a data set from a table. The default features are all columns without another role.
+
+    `side` are the names of side columns.
 
     Columns of text and of categories are categorical features, and so are those that are declared as `categorical`. A
     number beyond single precision becomes infinite, which `Dataset` rejects, or with `huge_is_missing`, missing.
@@ -58,9 +63,11 @@ def columns_of(
     """
     table = _table(frame)
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
-    by_role = {role: str(name) for role, name in by_role.items()}
+    by_role = {role: str(name) for role, name in by_role.items()} | {f"side column {name}": name for name in side}
     taken = list(by_role.values())
-    names = [name for name in table.columns if name not in taken] if features is None else [str(f) for f in features]
+    ignored = ignored_columns(ignore, taken if features is None else [*taken, *map(str, features)], table.columns)
+    rest = [name for name in table.columns if name not in taken and name not in ignored]
+    names = rest if features is None else [str(f) for f in features]
     _check_roles(by_role, names, table.columns)
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
@@ -70,6 +77,7 @@ def columns_of(
         label=_numbers(table[by_role["label"]], by_role["label"]),
         qid=_ids(table[by_role["qid"]], by_role["qid"]),
         roles={role: _role(table[by_role[role]], by_role[role], role) if role in by_role else None for role in roles},
+        side={name: _any_values(table[name]) for name in side},
     )
 
 

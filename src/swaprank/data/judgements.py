@@ -26,6 +26,8 @@ class Qrels:
     qid: AnyArray
     docid: AnyArray
     label: Ints
+    subtopic: AnyArray | None = None
+    """The subtopic of each judgement; a document may then have one for each subtopic of a query."""
 
     def __post_init__(self) -> None:
         labels = _as_arrays(self, "label")
@@ -33,10 +35,36 @@ class Qrels:
         if len(bad):
             raise DataError(f"label, row {bad[0]}: {labels[bad[0]]} is not a whole number below 10^18.")
         object.__setattr__(self, "label", np.asarray(self.label).astype(np.int64, copy=False))
+        if self.subtopic is not None:
+            ids = document_ids(self.subtopic, len(labels), "subtopic").astype(str, copy=False)
+            object.__setattr__(self, "subtopic", ids)
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """Labels by query and document, in the form of pytrec_eval and ir_measures."""
-        return _nested(self.qid, self.docid, self.label)
+        """Labels by query and document, in the form of pytrec_eval and ir_measures.
+
+        With subtopics, the label of a document is the largest that it has for any of them.
+        """
+        if self.subtopic is None:
+            return _nested(self.qid, self.docid, self.label)
+        return {
+            qid: {docid: max(labels.values()) for docid, labels in documents.items()}
+            for qid, documents in self.subtopic_labels().items()
+        }
+
+    def subtopic_labels(self) -> dict[str, dict[str, dict[str, int]]]:
+        """Labels by query, document and subtopic; empty without subtopics.
+
+        >>> import numpy as np, swaprank as sr
+        >>> ids, labels = np.array(["a", "a"]), np.array([1, 0])
+        >>> sr.trec.Qrels(np.array(["q1", "q1"]), ids, labels, subtopic=["east", "west"]).subtopic_labels()
+        {'q1': {'a': {'east': 1, 'west': 0}}}
+        """
+        nested: dict[str, dict[str, dict[str, int]]] = {}
+        if self.subtopic is not None:
+            columns = (self.qid, self.docid, self.subtopic, self.label)
+            for qid, docid, subtopic, label in zip(*(column.tolist() for column in columns), strict=True):
+                nested.setdefault(qid, {}).setdefault(docid, {})[subtopic] = label
+        return nested
 
 
 @final

@@ -1,7 +1,7 @@
 """Match features by name: which columns of other data are the features of a model."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,3 +119,21 @@ def position_of(feature: int | str, names: Sequence[str]) -> int:
     if feature not in names:
         raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, names)}")
     return tuple(names).index(feature)
+
+
+def ignored_columns(ignore: Iterable[str], taken: Sequence[str], columns: Sequence[str]) -> set[str]:
+    """The names of columns that are no features; checked, so that a misspelled one is not a feature in silence.
+
+    >>> from swaprank.data.matching import ignored_columns
+    >>> ignored_columns(["url"], ["qid", "label"], ["qid", "label", "url", "bm25"])
+    {'url'}
+    """
+    if isinstance(ignore, str):
+        raise DataError(Hint("ignore"), f" must be a list of column names, such as ['{ignore}']; found one text.")
+    names = {str(name) for name in ignore}
+    for name in sorted(names):
+        if name not in columns:
+            raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, columns)}")
+        if name in taken:
+            raise DataError(f"column '{name}' cannot be ignored: it is used as a feature, or has another role.")
+    return names

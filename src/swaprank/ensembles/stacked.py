@@ -74,6 +74,7 @@ class Stacked(HiddenLayers, Epochs, EarlyStopping, RandomChoices, EnsembleRanker
             sample_weight=data.sample_weight,
             base_score=data.base_score,
             docid=data.docid,
+            columns=data.columns,
             feature_names=[f"{number} {member.kind}" for number, member in enumerate(members, start=1)],
         )
 

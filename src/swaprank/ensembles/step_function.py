@@ -19,7 +19,7 @@ from swaprank.errors import MetricError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import BoundMetric
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.terms import CUMULATIVE, GIVEN_PAIRS, PAIRWISE, WORK_ROWS, MetricTerms, list_value
+from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, WITHOUT_SWAP_GAINS, WORK_ROWS, MetricTerms, list_value
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 MIN_WIDTH = 1e-12
@@ -139,8 +139,8 @@ def sweep(bound: BoundMetric, a: Floats, b: Floats, n_threads: int | None = None
     >>> steps.edges.tolist(), steps.values.tolist()
     ([0.25], [0.5, 1.0])
     """
-    if bound.terms.family == GIVEN_PAIRS:
-        raise MetricError(f"{bound.metric} has no sweep over the orders of a list: choose a metric of labels.")
+    if bound.terms.family in WITHOUT_SWAP_GAINS:
+        raise MetricError(f"{bound.metric} has no sweep over the orders of a list: choose a metric such as ndcg@10.")
     indptr, lengths = bound.indptr, np.diff(bound.indptr).astype(np.float64)
     starts = np.empty(len(indptr) - 1)
     break_ties, slopes = bound.metric.ties != "expected", b - a

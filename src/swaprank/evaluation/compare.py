@@ -1,7 +1,7 @@
 """Compare rankings with a baseline by paired tests over queries."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -11,8 +11,9 @@ from swaprank.data.judgements import Qrels
 from swaprank.errors import DataError
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
 from swaprank.evaluation.evaluate import evaluate
+from swaprank.evaluation.randomization import Randomization, randomize
 from swaprank.evaluation.results import Evaluation, MetricResult
-from swaprank.evaluation.significance import LEVEL, mean, mean_interval, p_in_words, paired_tests
+from swaprank.evaluation.significance import LEVEL, holm_factors, mean, p_in_words, t_test, wilcoxon_test
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rendering.figures import axes_for, chart_height, draw_interval, name_rows, shortened, write_right
@@ -29,6 +30,9 @@ class Difference(BaselineDifference):
     The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
     They are not corrected for the number of metrics, which are views of the same rankings: the p-value of a pair does
     not depend on what else is measured.
+
+    The interval contains all true differences that the randomization test would not reject, with the same correction.
+    It excludes 0 if and only if `p_randomization` is below 5%.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
@@ -48,8 +52,8 @@ class Difference(BaselineDifference):
 
     @property
     def is_significant(self) -> bool:
-        """True if the p-value of the randomization test is below 5%, and the interval of the difference excludes 0."""
-        return self.p_randomization < LEVEL and not self.low <= 0 <= self.high
+        """True if the p-value of the randomization test is below 5%: then, and only then, the interval excludes 0."""
+        return self.p_randomization < LEVEL
 
     def sentence(self) -> str:
         """The result in words."""
@@ -183,7 +187,8 @@ def compare(
 
     Args:
         data: The judged documents; or TREC judgements, if the systems are TREC runs.
-        systems: Scores by name: one number per row, in row order; or TREC runs.
+        systems: Rankings by name: fitted rankers, names of side columns or features, one number per row in row order,
+            or TREC runs.
         metrics: One or several metrics, or their names.
         baseline: The system that the others are compared with. The default is the first one.
         convention: The tool whose definitions of metrics to use, see `metric`.
@@ -193,7 +198,7 @@ def compare(
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((50, 100), random_state=0)
-    >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
+    >>> comparison = sr.compare(test, {"first": "1", "second": "2"}, "ndcg@10")  # names of features
     >>> print(comparison.differences[0].sentence())
     ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
 randomization test, p = .1824.
@@ -223,11 +228,12 @@ def compare_evaluations(
     others = {name: evaluation for name, evaluation in evaluations.items() if name != baseline}
     rows: list[Difference] = []
     for at, theirs in enumerate(evaluations[baseline].results):
-        differences = [
-            _difference(name, baseline, evaluation.results[at], theirs, n_resamples, random_state, len(others))
+        tested = [
+            _tested(name, baseline, evaluation.results[at], theirs, int(n_resamples), int(random_state), len(others))
             for name, evaluation in others.items()
         ]
-        rows += corrected(differences, "p_t", "p_wilcoxon", "p_randomization")
+        differences = corrected([row for row, _ in tested], "p_t", "p_wilcoxon", "p_randomization")
+        rows += _with_intervals(differences, [test for _, test in tested], theirs.metric)
     return Comparison(tuple(rows), dict(evaluations))
 
 
@@ -237,7 +243,7 @@ def _check_randomization(n_resamples: int, random_state: int) -> None:
             raise DataError(f"{name} must be a whole number from {least}, found {value!r}.")
 
 
-def _difference(
+def _tested(
     name: str,
     against: str,
     ours: MetricResult,
@@ -245,29 +251,45 @@ def _difference(
     n_resamples: int,
     random_state: int,
     n_comparisons: int,
-) -> Difference:
-    """The difference on one metric, with p-values that are not corrected."""
+) -> tuple[Difference, Randomization | None]:
+    """The difference on one metric, with p-values that are not corrected and without an interval, and its test."""
     both = ~(np.isnan(ours.per_query) | np.isnan(theirs.per_query))
     new, old = ours.per_query[both], theirs.per_query[both]
     change = new - old
     # A difference by rounding is a tie.
     change[np.abs(change) < 1e-12] = 0.0
-    low, high = mean_interval(change)
-    tests = paired_tests(change, int(n_resamples), int(random_state))
-    return Difference(
+    nan = float("nan")
+    largest = ours.metric.bounds[1] - ours.metric.bounds[0]
+    test = randomize(change, n_resamples, random_state, largest) if len(change) > 1 else None
+    row = Difference(
         metric=str(ours.metric),
         system=name,
         baseline=against,
         mean=mean(new),
         baseline_mean=mean(old),
         difference=mean(change),
-        low=low,
-        high=high,
+        low=nan,
+        high=nan,
         wins=int((change > 0).sum()),
         ties=int((change == 0).sum()),
         losses=int((change < 0).sum()),
-        p_t=tests[0],
-        p_wilcoxon=tests[1],
-        p_randomization=tests[2],
+        p_t=nan if test is None else t_test(change),
+        p_wilcoxon=nan if test is None else wilcoxon_test(change),
+        p_randomization=nan if test is None else test.p_value,
         n_comparisons=n_comparisons,
     )
+    return row, test
+
+
+def _with_intervals(rows: list[Difference], tests: list[Randomization | None], metric: Metric) -> list[Difference]:
+    """The rows with the intervals of the randomization test, at the level at which their p-values are corrected."""
+    width = metric.bounds[1] - metric.bounds[0]
+    factors = holm_factors(np.array([float("nan") if test is None else test.p_value for test in tests]))
+    found = []
+    for row, test, factor in zip(rows, tests, factors, strict=True):
+        if test is not None:
+            low, high = test.interval(LEVEL, factor, (-width, width))
+            # Means of subsets can differ from the mean by rounding.
+            row = replace(row, low=min(low, row.difference), high=max(high, row.difference))
+        found.append(row)
+    return found

@@ -43,7 +43,9 @@ class BaselineDifference(ABC):
     def _size_in_words(self, test: str) -> str:
         direction = "better" if self.difference > 0 else "worse"
         least, most = (self.low, self.high) if self.difference > 0 else (-self.high, -self.low)
-        size = f"by {abs(self.difference):.4f} (95% interval {least:.4f} to {most:.4f})"
+        size = f"by {abs(self.difference):.4f}"
+        if not np.isnan(least):
+            size += f" (95% interval {least:.4f} to {most:.4f})"
         seems, luck = ("is", "") if self.is_significant else ("looks", ", but that may be luck")
         return f"{self.metric}: {self.system} {seems} {direction} than {self.baseline} {size}{luck}; {test}."
 

@@ -1,18 +1,18 @@
 """Evaluate scores: labels and scores of every query, from a data set, from TREC files, or on a cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
+from swaprank.arrays import AnyArray, Bools, Floats, Ints, contiguous_floats
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import split_columns
 from swaprank.data.judgements import Qrels, Run
 from swaprank.data.pairs import PairLists, pairs_by_query
-from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, Wording
+from swaprank.evaluation.given_scores import scores_of
 from swaprank.evaluation.results import Evaluation, MetricResult, pooled
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
@@ -26,20 +26,24 @@ def evaluate(
     metrics: str | Metric | Iterable[str | Metric],
     *,
     convention: str = "standard",
+    subtopics: Any = None,
     n_threads: int | None = None,
 ) -> Evaluation:
     """Evaluate scores on judged documents.
 
     Args:
         data: The judged documents: a Dataset; TREC judgements, if the scores are a TREC run; or data on a cluster.
-        scores: One number per row, in row order; or a TREC run; or, for data on a cluster, a fitted ranker.
+        scores: A fitted ranker; the name of a side column or a feature; one number per row, in row order; or a TREC
+            run. For data on a cluster, a fitted ranker.
         metrics: One or several metrics, or their names.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
+        subtopics: For metrics of diversity on a Dataset: labels for subtopics, with a row for each row of the data and
+            a column for each subtopic. TREC judgements have their own.
         n_threads: The number of threads. The default is all cores. The result does not depend on it.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((100,), random_state=0)
-    >>> print(sr.evaluate(data, data.column(0), ["ndcg@10", "map"]))
+    >>> print(sr.evaluate(data, "1", ["ndcg@10", "map"]))  # ranked by feature 1
     metric     mean      95% interval  queries  no relevant  left out
     -------  ------  ----------------  -------  -----------  --------
     ndcg@10  0.2776  0.2537 to 0.3014      100            0         0
@@ -51,9 +55,9 @@ def evaluate(
     data = as_parts(data)
     if isinstance(data, Parts):
         return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
-    lists = _ranked_lists(data, scores)
+    lists = _ranked_lists(data, scores, subtopics)
     bound = [
-        metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool, pairs=lists.pairs)
+        metric.bind(lists.labels, lists.indptr, **lists.beside._asdict())
         for metric in parse_metrics(metrics, convention)
     ]
     results = tuple(
@@ -88,6 +92,18 @@ def _evaluate_part(data: Dataset | None, ranker: Any, metrics: list[Metric], n_t
     return None if data is None else evaluate(data, ranker.predict(data), metrics, n_threads=n_threads)
 
 
+class _Beside(NamedTuple):
+    """What metrics may need beside labels: the keywords of `Metric.bind`."""
+
+    docid: AnyArray | None
+    pool: Lists | None = None
+    """All judged documents of each query, if some of them were not ranked."""
+    pairs: PairLists | None = None
+    subtopics: Floats | None = None
+    judged: Bools | None = None
+    columns: Mapping[str, AnyArray] | None = None
+
+
 class _RankedLists(NamedTuple):
     """Labels, scores and ids, grouped by query."""
 
@@ -95,30 +111,49 @@ class _RankedLists(NamedTuple):
     labels: Floats
     scores: Floats
     indptr: Ints
-    docid: AnyArray | None
-    pool: Lists | None
-    """All judged documents of each query, if some of them were not ranked."""
-    pairs: PairLists | None = None
+    beside: _Beside
 
 
-def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
+def _ranked_lists(judged: Dataset | Qrels, scores: Any, subtopics: Any) -> _RankedLists:
     """Match scores (an array in row order, or a TREC run) with the judged documents."""
     if isinstance(judged, Qrels):
         if not isinstance(scores, Run):
             raise DataError("TREC judgements need the scores as a TREC run", Wording(": see read_run", ""), ".")
+        if subtopics is not None:
+            raise DataError(
+                "TREC judgements have their own subtopics, read_qrels(file, subtopics=True): give no others."
+            )
         return _from_trec(judged, scores)
     if not isinstance(judged, Dataset):
         raise DataError(f"expected a Dataset or Qrels, found {type(judged).__name__}.")
-    given = scores.scores_for(judged) if isinstance(scores, Run) else check_scores(scores, len(judged))
+    given = scores_of(judged, scores)
     return _RankedLists(
         qids=judged.qids,
         labels=contiguous_floats(judged.by_query(judged.labels)),
         scores=judged.by_query(given),
         indptr=judged.indptr,
-        docid=None if judged.docid is None else judged.by_query(judged.docid),
-        pool=None,
-        pairs=None if judged.pairs is None else pairs_by_query(judged.pairs, judged.indptr, judged.order),
+        beside=_Beside(
+            docid=None if judged.docid is None else judged.by_query(judged.docid),
+            pairs=None if judged.pairs is None else pairs_by_query(judged.pairs, judged.indptr, judged.order),
+            subtopics=None if subtopics is None else judged.by_query(subtopic_table(subtopics, len(judged))),
+            columns={name: judged.by_query(values) for name, values in judged.columns.items()},
+        ),
     )
+
+
+def subtopic_table(given: Any, n_rows: int) -> Floats:
+    """Labels of documents for subtopics, in row order, from an array, a sparse matrix or a data frame."""
+    try:
+        dense = given.toarray() if hasattr(given, "toarray") else given
+        table = np.asarray(dense, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"subtopics must be a table of numbers: {error}.") from None
+    if table.ndim != 2 or len(table) != n_rows:
+        raise DataError(
+            f"subtopics must be a table with {n_rows:,} rows, one per document, and a column for each subtopic; "
+            f"found shape {table.shape}."
+        )
+    return table
 
 
 def _from_trec(qrels: Qrels, run: Run) -> _RankedLists:
@@ -132,6 +167,8 @@ def _from_trec(qrels: Qrels, run: Run) -> _RankedLists:
     judged, answers = qrels.to_dict(), run.to_dict()
     if not judged.keys() & answers.keys():
         raise DataError("the run and the judgements have no query in common.")
+    # The ideal list of alpha-NDCG takes the largest id of those that are equally good, as ndeval does.
+    judged = {qid: {docid: labels[docid] for docid in sorted(labels, reverse=True)} for qid, labels in judged.items()}
     retrieved = [
         (docid, score, labels.get(docid, -1))
         for qid, labels in judged.items()
@@ -143,12 +180,32 @@ def _from_trec(qrels: Qrels, run: Run) -> _RankedLists:
         labels=np.array(found, dtype=np.float64),
         scores=np.array(scores),
         indptr=_bounds([len(answers.get(qid, {})) for qid in judged]),
-        docid=np.array(docids),
-        pool=Lists(
-            np.array([label for labels in judged.values() for label in labels.values()], dtype=np.float64),
-            _bounds([len(labels) for labels in judged.values()]),
+        beside=_Beside(
+            docid=np.array(docids),
+            pool=Lists(
+                np.array([label for labels in judged.values() for label in labels.values()], dtype=np.float64),
+                _bounds([len(labels) for labels in judged.values()]),
+                subtopics=_subtopics_of(qrels, [(qid, docid) for qid, labels in judged.items() for docid in labels]),
+            ),
+            subtopics=_subtopics_of(qrels, [(qid, docid) for qid in judged for docid in answers.get(qid, {})]),
+            judged=np.array([docid in labels for qid, labels in judged.items() for docid in answers.get(qid, {})]),
         ),
     )
+
+
+def _subtopics_of(qrels: Qrels, documents: list[tuple[str, str]]) -> Floats | None:
+    """The label of each (query, document) for the subtopics of its query, numbered within the query."""
+    if qrels.subtopic is None:
+        return None
+    labels, numbers = qrels.subtopic_labels(), dict[str, dict[str, int]]()
+    for qid, subtopic in zip(qrels.qid.tolist(), qrels.subtopic.tolist(), strict=True):
+        of_query = numbers.setdefault(qid, {})
+        of_query.setdefault(subtopic, len(of_query))
+    table = np.full((len(documents), max(map(len, numbers.values()))), np.nan)
+    for row, (qid, docid) in enumerate(documents):
+        for subtopic, label in labels[qid].get(docid, {}).items():
+            table[row, numbers[qid][subtopic]] = label
+    return table
 
 
 def _bounds(sizes: list[int]) -> Ints:

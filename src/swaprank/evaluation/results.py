@@ -9,7 +9,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats
 from swaprank.data.ids import id_text
 from swaprank.errors import MetricError, did_you_mean
-from swaprank.evaluation.significance import mean, mean_interval
+from swaprank.evaluation.significance import bounded_interval, mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rendering.figures import axes_for, chart_height, draw_interval, name_rows, write_right
@@ -58,8 +58,11 @@ class MetricResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% confidence interval of the mean (Student's t); NaN for fewer than two queries."""
-        return mean_interval(self.per_query)
+        """The 95% confidence interval of the mean, within the bounds of the metric; NaN for fewer than two queries.
+
+        A score interval (Wilson's, by the variance of the queries) if the metric has bounds; Student's t otherwise.
+        """
+        return bounded_interval(self.per_query, self.metric.bounds)
 
 
 @final

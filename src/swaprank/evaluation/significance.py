@@ -4,17 +4,13 @@ import warnings
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, row_blocks
+from swaprank.arrays import Floats
+from swaprank.evaluation.randomization import ROUNDING
 from swaprank.exact_sums import exact_mean
-from swaprank.kernels import kernel
 from swaprank.rendering.tables import probability
 
 LEVEL = 0.05
 """Differences with a smaller p-value are significant."""
-
-_ROUNDING = 1e-12
-_SUBSETS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)
-"""(8, 256): column b holds the bits of the byte b."""
 
 
 def mean(values: Floats) -> float:
@@ -33,20 +29,45 @@ def mean_interval(values: Floats) -> tuple[float, float]:
     return mean(kept) - half, mean(kept) + half
 
 
+def bounded_interval(values: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
+    """The 95% confidence interval of the mean of values that have bounds: it never leaves them.
+
+    Wilson's score interval, for n / f queries instead of n: f is the variance of the values as a share of the largest
+    that their mean allows, which is that of values at the bounds alone. If all values are at one bound, f is 1. So
+    with success@1, whose values are 0 and 1, it is Wilson's interval with a quantile of Student's t. Without finite
+    bounds, or with values outside, it is that of mean_interval. `benchmarks/intervals.py` measures its coverage.
+
+    >>> import numpy as np
+    >>> from swaprank.evaluation.significance import bounded_interval
+    >>> low, high = bounded_interval(np.array([1.0, 1.0, 1.0, 0.5, 1.0]), (0, 1))
+    >>> round(low, 4), round(high, 4)
+    (0.5144, 0.9874)
+    """
+    kept = _kept(values)
+    low, high = bounds
+    if len(kept) < 2 or not np.isfinite(bounds).all() or kept.min() < low or kept.max() > high:
+        return mean_interval(kept)
+    from scipy.special import stdtrit
+
+    n, width = len(kept), high - low
+    middle = (mean(kept) - low) / width
+    largest = middle * (1 - middle) * n / (n - 1)
+    share = min(float(kept.var(ddof=1)) / width**2 / largest, 1.0) if largest > 0 else 1.0
+    square = float(stdtrit(n - 1, 0.975)) ** 2 * share / n
+    center = (middle + square / 2) / (1 + square)
+    half = float(np.sqrt(square * middle * (1 - middle) + square**2 / 4)) / (1 + square)
+    # Rounding must not move an end beyond a bound, or beyond the mean.
+    ends = max(min(center - half, middle), 0.0), min(max(center + half, middle), 1.0)
+    return low + width * ends[0], low + width * ends[1]
+
+
 def _kept(values: Floats) -> Floats:
     return values[~np.isnan(values)]
 
 
-def paired_tests(differences: Floats, n_resamples: int, random_state: int) -> tuple[float, float, float]:
-    """The p-values of t_test, wilcoxon_test and randomization_test; NaN if there are fewer than two differences."""
-    if len(differences) < 2:
-        return float("nan"), float("nan"), float("nan")
-    return t_test(differences), wilcoxon_test(differences), randomization_test(differences, n_resamples, random_state)
-
-
 def t_test(differences: Floats) -> float:
     """Student's paired t-test, two-sided; NaN if all differences are equal and not 0, so that their variance is 0."""
-    if np.ptp(differences) <= _ROUNDING:
+    if np.ptp(differences) <= ROUNDING:
         return 1.0 if differences[0] == 0 else float("nan")
     from scipy.stats import ttest_1samp
 
@@ -66,50 +87,6 @@ def wilcoxon_test(differences: Floats) -> float:
         return float(wilcoxon(changed).pvalue)
 
 
-def randomization_test(differences: Floats, n_resamples: int, random_state: int) -> float:
-    """Fisher's randomization test, two-sided: the share of random signs that give a mean at least as large.
-
-    All 2^n combinations of signs are tried if they are at most `n_resamples`. Otherwise `n_resamples` are drawn, and
-    the observed signs count as one more. SciPy's permutation_test does the same, but is many times slower.
-    """
-    # The sign of a zero difference does not matter.
-    changed = differences[differences != 0]
-    total = float(changed.sum())
-    # A sum that is equal up to rounding counts as large.
-    threshold = abs(total) - _ROUNDING * float(np.abs(changed).sum())
-    if len(changed) < n_resamples.bit_length():
-        flipped = np.zeros(1)
-        for difference in changed.tolist():
-            flipped = np.concatenate((flipped, flipped + difference))
-        return float((np.abs(total - 2 * flipped) >= threshold).mean())
-    rng = np.random.default_rng(random_state)
-    extreme = 0
-    for block in row_blocks(n_resamples, 1 << 14):
-        flipped = _random_subset_sums(changed, min(block.stop, n_resamples) - block.start, rng)
-        extreme += int((np.abs(total - 2 * flipped) >= threshold).sum())
-    return (extreme + 1) / (n_resamples + 1)
-
-
-def _random_subset_sums(differences: Floats, n_sums: int, rng: np.random.Generator) -> Floats:
-    """Sums of random subsets of the differences: each random byte looks up the sum of a subset of eight of them."""
-    eights = np.pad(differences, (0, -len(differences) % 8)).reshape(-1, 8)
-    sums = np.zeros(n_sums)
-    for block in row_blocks(len(eights), 256):
-        table = eights[block] @ _SUBSETS
-        n_bytes = len(table) * n_sums
-        random_bytes = rng.integers(1 << 64, size=-(-n_bytes // 8), dtype=np.uint64).view(np.uint8)
-        _add_chosen(table, random_bytes[:n_bytes].reshape(len(table), n_sums), sums)
-    return sums
-
-
-@kernel
-def _add_chosen(table: Floats, choices: AnyArray, sums: Floats) -> None:
-    """sums[i] += sum over b of table[b, choices[b, i]]."""
-    for b in range(len(table)):
-        for i in range(len(sums)):
-            sums[i] += table[b, choices[b, i]]
-
-
 def holm(p_values: Floats) -> Floats:
     """Holm's correction for multiple comparisons: it bounds the probability of one or more false positives.
 
@@ -120,6 +97,25 @@ def holm(p_values: Floats) -> Floats:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] * factors))
     return adjusted
+
+
+def holm_factors(p_values: Floats) -> list[int]:
+    """The factor of each: p x factor is below 5% if and only if the p-value as corrected by `holm` is, too.
+
+    Holm multiplies the smallest p-value by n, the next by n - 1, and so on, and stops at the first that is not below
+    5%. The others keep the factor of that one.
+
+    >>> import numpy as np
+    >>> from swaprank.evaluation.significance import holm_factors
+    >>> holm_factors(np.array([0.001, 0.03, 0.04]))
+    [3, 2, 2]
+    """
+    order = np.argsort(p_values)
+    factors = np.arange(len(p_values), 0, -1)
+    stops = np.flatnonzero(~(p_values[order] * factors < LEVEL))
+    if len(stops):
+        factors[stops[0] :] = factors[stops[0]]
+    return [int(factor) for factor in factors[np.argsort(order)]]
 
 
 def p_in_words(p: float) -> str:

@@ -45,6 +45,9 @@ FORMATS = {
     "c": TargetFormat("swaprank.exchange.to_c", "model.c", "One file of C99 without dependencies"),
 }
 
+ALIASES = {"elasticsearch": "ranklib", "opensearch": "ranklib"}
+"""Other names of formats, by the engine that reads them."""
+
 
 def export(
     model: Model,
@@ -61,8 +64,9 @@ def export(
     missing_features: Sequence[str] | None = None,
 ) -> None:
     """Write a model to a file in the format of another system; see `Ranker.export`."""
+    to = ALIASES.get(to, to)
     if to not in FORMATS:
-        raise ParameterError(f"there is no format '{to}'; {did_you_mean(to, FORMATS)}")
+        raise ParameterError(f"there is no format '{to}'; {did_you_mean(to, [*FORMATS, *ALIASES])}")
     if missing not in ("refuse", "zero"):
         raise ParameterError(Hint("missing"), f" must be 'refuse' or 'zero'; found {missing!r}.")
     file = writable_target(path)

@@ -16,8 +16,8 @@ PATHS = ("train", "valid", "base_ranker", "output")
 VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
 TABLES = ("columns", "parameters", "data", "versions", "result")
 COLUMNS: dict[str, type] = {
-    **dict.fromkeys(("label", "qid", "docid", "sample_weight"), str),
-    **dict.fromkeys(("features", "ignore", "categorical_features"), list),
+    **dict.fromkeys(("label", "qid", "docid", "sample_weight", "query_weight"), str),
+    **dict.fromkeys(("features", "ignore", "categorical_features", "columns"), list),
 }
 
 

@@ -19,13 +19,11 @@ from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import uninterrupted
 from swaprank.model_files.plain_json import format_parameters
 from swaprank.parameters import own_name
-from swaprank.rankers.rounds import Callback, Progress, shown_trainings
+from swaprank.rankers.rounds import Callback, shown_trainings
 from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class, ranker_maker
 from swaprank.seeds import RandomState, seed_of
-
-_MAX_REPORTS = 100
-"""Largest number of intermediate values that a trial reports to Optuna."""
+from swaprank.trackers.optuna_pruning import OptunaPruning
 
 
 def tune(
@@ -98,7 +96,7 @@ def tune(
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         fitted = clone(learner).set_params(**best.parameters)
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted)
+    tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted, study)
     if interrupted:
         raise Interrupted(tuning)
     return tuning
@@ -206,15 +204,16 @@ class _TrialRunner:
         import optuna
 
         parameters = {name: suggest_value(trial, name, span) for name, span in self.tuned.items()}
-        title, pruning = f"trial {trial.number + 1}", _PruningCallback(trial, str(self.metric))
+        title, pruning = f"trial {trial.number + 1}", OptunaPruning(trial)
         ranker: sr.Ranker = clone(self.learner).set_params(**parameters)
-        ranker.fit(self.train, valid=self.valid, callbacks=[*self.callbacks(title), pruning])
-        if pruning.pruned:
+        try:
+            ranker.fit(self.train, valid=self.valid, callbacks=[*self.callbacks(title), pruning])
+        except optuna.TrialPruned:
             self.log(
                 f"{title}: given up after {pruning.round} rounds at {self.metric} {pruning.best:.4f}; "
                 f"{format_parameters(parameters)}"
             )
-            raise optuna.TrialPruned
+            raise
         scores = ranker.predict(self.valid)
         value = sr.evaluate(self.valid, scores, [self.metric], n_threads=ranker.n_threads).results[0].mean
         if value != value:
@@ -224,26 +223,3 @@ class _TrialRunner:
         if value > self.best_value:
             self.best_value, self.best_number, self.best_ranker = value, trial.number + 1, ranker
         return value
-
-
-@final
-@dataclass
-class _PruningCallback:
-    """Reports a trial's metric to Optuna, and stops its training when Optuna prunes it."""
-
-    trial: Any
-    metric: str
-    best: float = -float("inf")
-    round: int = 0
-    pruned: bool = False
-
-    def __call__(self, progress: Progress) -> bool:
-        value = progress.measured.get("valid", {}).get(self.metric)
-        if value is None or value != value:
-            return False
-        # Training keeps the best round, so the best value counts.
-        self.best, self.round = max(self.best, value), progress.round
-        if progress.round % max(1, progress.n_rounds // _MAX_REPORTS) == 0 and progress.round < progress.n_rounds:
-            self.trial.report(self.best, progress.round)
-            self.pruned = bool(self.trial.should_prune())
-        return self.pruned

@@ -54,6 +54,8 @@ class Tuning(Result):
     """In the order in which they were run."""
     interrupted: bool = False
     """True if Ctrl-C stopped the search."""
+    study: Any = None
+    """The Optuna study, for its own plots and analyses; None if it was made without one."""
 
     def to_text(self, n_trials: int = 20) -> str:
         """A table of the best trials, best first."""

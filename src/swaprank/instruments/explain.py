@@ -1,6 +1,6 @@
 """Explains the ranked list of one query by the lambdas on its documents, as in [Burges2010, Figure 1]."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -11,7 +11,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.metrics.metric import Metric, bind_metric
+from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import PAIRWISE
@@ -215,30 +215,62 @@ def explain_query(
     data = ranker.matched(data)
     query = _lowest_query(ranker, data, chosen) if qid is None else query_number(data, qid)
     part = data.subset([query])
-    bound = bind_metric(chosen, part)
-    scores, labels = ranker.predict(part), part.labels
-    value = bound.mean(scores)
-    ties = seeded_tie_order(part.places, 0) if bound.metric.ties == "expected" else bound.tie_order
-    order = ties[np.argsort(-scores[ties], kind="stable")]
-    scores, labels = scores[order], labels[order]
+    found = explain_scores(part, ranker.predict(part), chosen, sigma=sigma)
+    return replace(found, rows=np.asarray(data.rows(query))[found.rows])
+
+
+def explain_scores(query: Dataset, scores: Floats, metric: str | Metric, *, sigma: float = 1.0) -> QueryExplanation:
+    """Explain the order of the documents of one query by their scores, wherever these come from.
+
+    Args:
+        query: A data set of one query.
+        scores: One score per row.
+        metric: The metric of the swaps and forces.
+        sigma: The factor of score differences in the force of a pair.
+
+    >>> import numpy as np, swaprank as sr
+    >>> from swaprank.instruments.explain import explain_scores
+    >>> query = sr.Dataset([[3.0], [2.0], [1.0]], [0, 1, 2], qid=[7, 7, 7])
+    >>> explain_scores(query, np.array([3.0, 2.0, 1.0]), "mrr").best_swaps(1)
+    [(1, 2, 0.5)]
+    """
+    bound = bind_metric(parse_metric(metric), query)
+    value, order = bound.mean(scores), rank_order(bound, query, scores)
+    scores, labels = scores[order], query.labels[order]
     gains = bound.metric.swap_gains(labels)
     better = np.sign(labels[:, None] - labels)
     difference = sigma * (scores[:, None] - scores)
     # As in training: for the pairwise metric all pairs weigh the same, however many a swap would change.
     is_pairwise = bound.terms.family == PAIRWISE
-    weights = np.full(gains.shape, 1.0 / bound.terms.divisors[0]) if is_pairwise else np.abs(gains)
+    counted = bound.terms.gains[order]
+    weights = (counted[:, None] != counted) / bound.terms.divisors[0] if is_pairwise else np.abs(gains)
     forces = better * sigma * weights * expit(-better * difference)
     return QueryExplanation(
-        qid=data.qids.tolist()[query],
+        qid=query.qids.tolist()[0],
         metric=str(bound.metric),
         value=value,
-        rows=np.asarray(data.rows(query))[order],
-        docids=None if part.docid is None else part.docid[order],
+        rows=order,
+        docids=None if query.docid is None else query.docid[order],
         labels=labels,
         scores=scores,
         swap_gains=gains,
         pair_forces=forces,
     )
+
+
+def rank_order(bound: BoundMetric, query: Dataset, scores: Floats) -> Ints:
+    """The rows of a data set of one query by rank; ties are in the order of the metric, or in a seeded random one.
+
+    >>> import numpy as np, swaprank as sr
+    >>> from swaprank.instruments.explain import rank_order
+    >>> from swaprank.metrics.metric import bind_metric
+    >>> query = sr.Dataset([[3.0], [2.0], [1.0]], [0, 1, 2], qid=[7, 7, 7])
+    >>> rank_order(bind_metric(sr.metric("map"), query), query, np.array([1.0, 3.0, 2.0])).tolist()
+    [1, 2, 0]
+    """
+    ties = seeded_tie_order(query.places, 0) if bound.metric.ties == "expected" else bound.tie_order
+    order: Ints = ties[np.argsort(-scores[ties], kind="stable")]
+    return order
 
 
 def query_number(data: Dataset, qid: Any) -> int:

@@ -47,6 +47,7 @@ class Cascade(Metric):
 class FirstRelevant(Cascade):
     """Base of reciprocal rank and success: the user stops at the first document with a label of at least `rel`."""
 
+    bounds: ClassVar = (0.0, 1.0)
     rel: float = 1
 
     def stops(self, labels: Floats) -> Floats:
@@ -92,7 +93,7 @@ class Success(FirstRelevant):
     0.5
     """
 
-    names: ClassVar = ("success",)
+    names: ClassVar = ("success", "hit")
     title: ClassVar = "success"
     needs_k: ClassVar = True
 
@@ -116,6 +117,7 @@ class ERR(Cascade):
 
     names: ClassVar = ("err",)
     title: ClassVar = "expected reciprocal rank"
+    bounds: ClassVar = (0.0, 1.0)
     max_label: float = 4
 
     def stops(self, labels: Floats) -> Floats:

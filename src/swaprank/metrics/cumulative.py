@@ -98,10 +98,16 @@ class DiscountedGain(Cumulative):
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
         if isinstance(self.gain, str):
-            return GAINS[self.gain](labels)
+            # The values of a column, which stand in for labels, are gains themselves.
+            return GAINS["linear" if self.column is not None else self.gain](labels)
         if callable(self.gain):
             return self._tabulated(self.gain, labels, "gain")
         return listed_gains(self.gain, labels, self)
+
+    @property
+    def column(self) -> str | None:
+        """See `Metric`: a gain that has none of the known names."""
+        return self.gain if isinstance(self.gain, str) and self.gain not in GAINS else None
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
@@ -145,7 +151,8 @@ class NDCG(DiscountedGain):
     """Normalized discounted cumulative gain: DCG divided by the best DCG that the same documents allow.
 
     Args:
-        gain: "exp2" (2^l - 1), "linear" (l), a list with the gain of every label from 0, or a function of the label.
+        gain: "exp2" (2^l - 1), "linear" (l), a list with the gain of every label from 0, a function of the label, or
+            the name of a side column of the data that has the gains, such as "revenue".
         discount: "log2" (1/log2(1+r)), "letor", "reciprocal" (1/r), or a function of the rank.
         short: "as_is"; or "zero", so that a list shorter than k counts 0.
 
@@ -158,6 +165,7 @@ class NDCG(DiscountedGain):
 
     names: ClassVar = ("ndcg",)
     title: ClassVar = "normalized discounted cumulative gain"
+    bounds: ClassVar = (0.0, 1.0)
     normalize: ClassVar = True
     short: str = "as_is"
 
@@ -174,6 +182,7 @@ class NDCG(DiscountedGain):
 class RelevanceSum(Cumulative):
     """Base of precision, recall, WTA and RBP: a document has gain 1 if its label is at least `rel`, else 0."""
 
+    bounds: ClassVar = (0.0, 1.0)
     rel: float = 1
 
     def gains(self, labels: Floats) -> Floats:

@@ -150,6 +150,25 @@ def check_lists(labels: ArrayLike, indptr: ArrayLike) -> Lists:
     return Lists(values, bounds)
 
 
+def check_beside(lists: Lists, subtopics: ArrayLike | None, judged: ArrayLike | None) -> Lists:
+    """The lists with subtopics and with what is judged; raises DataError if these are not one per document."""
+    n = len(lists.labels)
+    if subtopics is not None:
+        matrix = np.asarray(subtopics, dtype=np.float64)
+        if matrix.ndim != 2 or len(matrix) != n or np.isinf(matrix).any():
+            raise DataError(
+                f"subtopics must be a table of labels with a row for each of the {n:,} documents and a column for each "
+                f"subtopic; found shape {matrix.shape}."
+            )
+        lists = lists._replace(subtopics=matrix)
+    if judged is not None:
+        marks = np.asarray(judged, dtype=np.bool_)
+        if marks.shape != (n,):
+            raise DataError(f"judged must be one value per document, {n:,} in all; found shape {marks.shape}.")
+        lists = lists._replace(judged=marks)
+    return lists
+
+
 def by_descending_id(docid: AnyArray, indptr: Ints) -> Ints:
     """Each query's documents by descending id, as trec_eval orders ties (code points sort as UTF-8 bytes do)."""
     ids = docid.astype(str)

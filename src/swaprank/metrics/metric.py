@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -16,11 +16,12 @@ from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.data.row_values import check_scores
-from swaprank.errors import DataError, MetricError
+from swaprank.data.side_columns import number_values
+from swaprank.errors import DataError, MetricError, did_you_mean
 from swaprank.exact_sums import exact_limbs, rounded_sums
-from swaprank.metrics.measuring import by_descending_id, check_lists, measure, shares_in_order, swap_gain_matrix
-from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
-from swaprank.metrics.terms import CUSTOM, GIVEN_PAIRS, Lists, MetricTerms
+from swaprank.metrics.measuring import by_descending_id, check_beside, check_lists, measure, swap_gain_matrix
+from swaprank.metrics.metric_options import GAINS, OPTIONS, check_cut_off, check_option
+from swaprank.metrics.terms import CUSTOM, WITHOUT_SWAP_GAINS, Lists, MetricTerms
 
 OWN_SUFFIX = " (own)"
 """Follows the name of a user's own metric in a model file, which cannot hold the metric's functions."""
@@ -49,6 +50,8 @@ class Metric(ABC):
     """Fields that may hold a user's function."""
     needs: ClassVar[str] = "a relevant document"
     """The thing that a query must have for its order to matter."""
+    bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
+    """The least and the greatest value that the metric of a query can have; confidence intervals stay within."""
     expectation: ClassVar[str] = "expected value over their orders"
     """The value that ties="expected" returns, in words."""
 
@@ -59,6 +62,10 @@ class Metric(ABC):
     @abstractmethod
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
         """Compile the metric to arrays for these lists; `pool` holds all judged documents of each query."""
+
+    def measure_bound(self, bound: BoundMetric, scores: Floats) -> Floats:
+        """The metric of every query, for a family that the kernels do not know (`WITHOUT_SWAP_GAINS`)."""
+        raise MetricError(f"{self} does not say how it is measured.")
 
     def __post_init__(self) -> None:
         label = self._label
@@ -85,6 +92,20 @@ class Metric(ABC):
     def is_own(self) -> bool:
         """True if it is the user's own, with functions that its text does not contain."""
         return not self.names or any(callable(getattr(self, name)) for name in self.functions)
+
+    @property
+    def column(self) -> str | None:
+        """The side column whose values take the place of the labels; None for the labels themselves."""
+        return None
+
+    def _column_of(self, columns: Mapping[str, AnyArray] | None) -> Floats:
+        name = str(self.column)
+        if columns is None or name not in columns:
+            raise MetricError(
+                f"{self}: '{name}' is neither a gain nor a side column of the data; "
+                f"{did_you_mean(name, [*GAINS, *(columns or ())])}"
+            )
+        return number_values(columns, name)
 
     def _options(self) -> list[tuple[str, Any]]:
         """The options of this metric with their values, in the order of OPTIONS."""
@@ -126,6 +147,9 @@ a query without a relevant document counts 0; tied scores: expected value over t
         docid: ArrayLike | None = None,
         pool: Lists | None = None,
         pairs: PairLists | None = None,
+        columns: Mapping[str, AnyArray] | None = None,
+        subtopics: ArrayLike | None = None,
+        judged: ArrayLike | None = None,
     ) -> BoundMetric:
         """Prepare to measure many score vectors of the same documents. Do not change the arrays afterwards.
 
@@ -136,25 +160,28 @@ a query without a relevant document counts 0; tied scores: expected value over t
             pool: Labels of all judged documents of each query, if some of them were not ranked. The ideal ranking
                 is computed from it.
             pairs: Preferences between the documents, for the metric `pairs`.
+            columns: Side columns, grouped by query, for a gain that names one: it takes the place of the labels.
+            subtopics: (documents, subtopics): labels for each subtopic of the query, for metrics of diversity.
+            judged: True for documents with a judgement; by default, those whose label is not negative.
 
         >>> import swaprank as sr
         >>> bound = sr.metric("ndcg").bind([0, 1], [0, 2])
         >>> bound.mean([0.1, 0.9]), round(bound.mean([0.9, 0.1]), 4)
         (1.0, 0.6309)
         """
-        lists = check_lists(labels, indptr)._replace(pairs=pairs)
-        judged = lists if pool is None else check_lists(pool.labels, pool.indptr)
-        if len(judged.indptr) != len(lists.indptr):
-            raise DataError(f"the pool has {len(judged.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
+        if self.column is not None:
+            labels = self._column_of(columns)
+        lists = check_beside(check_lists(labels, indptr), subtopics, judged)._replace(pairs=pairs)
+        whole = lists if pool is None else check_beside(check_lists(pool.labels, pool.indptr), pool.subtopics, None)
+        if len(whole.indptr) != len(lists.indptr):
+            raise DataError(f"the pool has {len(whole.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
         ids = None if docid is None else np.asarray(docid)
         if ids is not None and ids.shape != lists.labels.shape:
             raise DataError(
                 f"docid must be one id per document, {len(lists.labels):,} in all; found shape {ids.shape}."
             )
-        terms = self.terms(lists, judged)
-        return BoundMetric(
-            self, terms, lists.labels, lists.indptr, docid=ids, pool=None if pool is None else judged, pairs=pairs
-        )
+        terms = self.terms(lists, whole)
+        return BoundMetric(self, terms, lists, docid=ids, pool=None if pool is None else whole)
 
     def per_query(
         self,
@@ -225,14 +252,22 @@ class BoundMetric:
 
     metric: Metric
     terms: MetricTerms
-    labels: Floats
-    indptr: Ints
+    lists: Lists
     docid: AnyArray | None
     pool: Lists | None
-    pairs: PairLists | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _bind, (self.metric, self.labels, self.indptr, self.docid, self.pool, self.pairs)
+        return _bind, (self.metric, self.lists, self.docid, self.pool)
+
+    @property
+    def labels(self) -> Floats:
+        """The labels, grouped by query."""
+        return self.lists.labels
+
+    @property
+    def indptr(self) -> Ints:
+        """Query q has the documents from indptr[q] to indptr[q + 1]."""
+        return self.lists.indptr
 
     @cached_property
     def tie_order(self) -> Ints:
@@ -264,8 +299,9 @@ def bind_metric(metric: Metric, data: Dataset, *, refuse_constant: bool = False)
     0.5
     """
     docid = None if data.docid is None else data.by_query(data.docid)
+    columns = {name: data.by_query(data.columns[name]) for name in data.columns if name == metric.column}
     pairs = None if data.pairs is None else pairs_by_query(data.pairs, data.indptr, data.order)
-    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid, pairs=pairs)
+    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid, pairs=pairs, columns=columns)
     if refuse_constant and bound.terms.is_empty.all():
         raise DataError(f"{metric} is the same for every order: no query has {metric.needs}.")
     return bound
@@ -281,9 +317,9 @@ def measure_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int
     """
     checked = check_scores(scores, len(bound[0].labels))
     values: dict[int, Floats] = {}
-    ranked = [at for at, each in enumerate(bound) if each.terms.family != GIVEN_PAIRS]
+    ranked = [at for at, each in enumerate(bound) if each.terms.family not in WITHOUT_SWAP_GAINS]
     for at in {*range(len(bound))} - {*ranked}:
-        values[at] = shares_in_order(bound[at].terms, bound[at].pairs, checked)
+        values[at] = bound[at].metric.measure_bound(bound[at], checked)
     for ties in dict.fromkeys(bound[at].metric.ties for at in ranked):
         alike = [at for at in ranked if bound[at].metric.ties == ties]
         values |= zip(alike, _measure_ranking([bound[at] for at in alike], checked, n_threads), strict=True)
@@ -329,7 +365,14 @@ def _measure_ranking(bound: Sequence[BoundMetric], scores: Floats, n_threads: in
     return measure(terms, indptr, deepest.tie_order, scores, ties, n_threads)[0]
 
 
-def _bind(
-    metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None, pairs: PairLists | None
-) -> BoundMetric:
-    return metric.bind(labels, indptr, docid=docid, pool=pool, pairs=pairs)
+def _bind(metric: Metric, lists: Lists, docid: AnyArray | None, pool: Lists | None) -> BoundMetric:
+    return metric.bind(
+        lists.labels,
+        lists.indptr,
+        docid=docid,
+        pool=pool,
+        pairs=lists.pairs,
+        subtopics=lists.subtopics,
+        judged=lists.judged,
+        columns=None if metric.column is None else {metric.column: lists.labels},
+    )

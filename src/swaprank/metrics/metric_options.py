@@ -1,5 +1,6 @@
 """The options of metrics, on which tools disagree: allowed values, descriptions, and the presets of other tools."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,7 +111,10 @@ class Number:
 @final
 @dataclass(frozen=True)
 class GainChoice:
-    """An option that is the name of a gain, or a list with the gain of every label from 0, written 0/1/3/7."""
+    """An option that is the name of a gain, a list with the gain of every label from 0, written 0/1/3/7, or a column.
+
+    Any other name is that of a side column of the data, which has the gains.
+    """
 
     named: Choice
 
@@ -118,10 +122,13 @@ class GainChoice:
         """The value written as text."""
         if "/" in text:
             return tuple(Number("").parse(part) for part in text.split("/"))
-        return self._named(self.named.parse, text)
+        return self.check(text.strip())
 
     def check(self, value: Any) -> Any:
         """The name, or the list as a tuple; raises ValueError if it is not allowed."""
+        # "own" stands for a function in the text of a metric, which cannot be read back.
+        if isinstance(value, str) and value not in (*GAINS, "own") and re.fullmatch(r"[^\W\d][\w .-]*", value):
+            return value
         if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
             return self._named(self.named.check, value)
         gains = tuple(Number("").check(gain) for gain in value)
@@ -145,7 +152,7 @@ class GainChoice:
     def describe(self, value: Any, wording: Mapping[str, str]) -> str:
         """Describe the value in words."""
         if isinstance(value, str):
-            return self.named.describe(value, wording)
+            return self.named.describe(value, wording) if value in GAINS else f"gains of the column '{value}'"
         return f"gains {', '.join(map(str, value))} of the labels 0 to {len(value) - 1}"
 
 
@@ -163,6 +170,7 @@ OPTIONS: dict[str, Choice | Number | GainChoice] = {
         }
     ),
     "p": Number("persistence {}", low=0, high=1),
+    "alpha": Number("redundancy counts {} less each time", low=0, high=1),
     "max_label": Number("largest label {}", low=0),
     "swaps": Choice({"exact": "swap gains are exact", "raising": "the gain of a swap that lowers it is 0"}),
     "short": Choice({"as_is": "a list shorter than k is measured as it is", "zero": "a list shorter than k counts 0"}),

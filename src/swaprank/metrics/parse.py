@@ -8,9 +8,12 @@ from typing import Any
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.metrics.cascade import ERR, ReciprocalRank, Success
 from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
+from swaprank.metrics.diversity import AlphaNDCG, IntentAwareERR, SubtopicRecall
+from swaprank.metrics.judgement_metrics import InferredAP, Judged, SetPrecision
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import CONVENTIONS, OPTIONS, parse_option
-from swaprank.metrics.relevance import AveragePrecision, Bpref, GivenPairs, PairwiseCorrect, RPrecision
+from swaprank.metrics.rank_agreement import Compatibility, KendallTau, SpearmanRho
+from swaprank.metrics.relevance import AUC, AveragePrecision, Bpref, GivenPairs, PairwiseCorrect, RPrecision
 
 NAMED: tuple[type[Metric], ...] = (
     NDCG,
@@ -23,10 +26,20 @@ NAMED: tuple[type[Metric], ...] = (
     Success,
     WTA,
     PairwiseCorrect,
+    AUC,
     GivenPairs,
     Bpref,
     RPrecision,
     RBP,
+    AlphaNDCG,
+    IntentAwareERR,
+    SubtopicRecall,
+    Judged,
+    SetPrecision,
+    InferredAP,
+    Compatibility,
+    KendallTau,
+    SpearmanRho,
 )
 BY_NAME: dict[str, type[Metric]] = {name: kind for kind in NAMED for name in kind.names}
 
@@ -39,10 +52,10 @@ BY_TREC_NAME: dict[str, type[Metric]] = {
     "recip_rank": ReciprocalRank,
 }
 """Names that only trec_eval has, as `P_10` or `P.10`: its conventions are meant, too."""
-_TREC_ONLY = ("rndcg", "infap", "gm_map", "gm_bpref", "set_p", "set_recall", "set_f", "set_map", "relative_p")
+_TREC_ONLY = ("rndcg", "gm_map", "gm_bpref", "set_recall", "set_f", "set_map", "relative_p")
 
 _WRITTEN = re.compile(
-    r"\s*(?P<name>[A-Za-z_]+?)(?:[_.](?P<cut>[0-9]+))?\s*(?P<before>\([^()]*\))?"
+    r"\s*(?P<name>[A-Za-z_]+?(?:-[A-Za-z_]+)*?)(?:[_.](?P<cut>[0-9]+))?\s*(?P<before>\([^()]*\))?"
     r"\s*(?:@\s*(?P<k>[^\s()@]+?))?(?P<minus>-)?\s*(?P<after>\([^()]*\))?\s*"
 )
 _IR_MEASURES_DCG = {"log2": "linear", "exp-log2": "exp2"}
@@ -53,9 +66,11 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
 
     Args:
         name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `pairs`, `bpref`,
-            `rprec`, `dcg`, `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`.
+            `rprec`, `dcg`, `rbp(p=0.8)`, `auc`, `alpha_ndcg@10`, …, with options in brackets: `map(rel=2)`,
+            `ndcg@10(gain=linear, empty=skip)`.
             The spellings of ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. Those of trec_eval
-            (`ndcg_cut_10`, `P_5`, `recip_rank`) also mean its convention. A metric object is returned unchanged.
+            (`ndcg_cut_10`, `P_5`, `recip_rank`) also mean its convention, and so do objects of ir_measures,
+            `ir_measures.nDCG @ 10`. A metric object is returned unchanged.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
 
     >>> import swaprank as sr
@@ -70,10 +85,12 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
         raise MetricError(f"there is no convention '{convention}'; {did_you_mean(convention, CONVENTIONS)}")
     if isinstance(name, Metric):
         return name
+    if type(name).__module__.partition(".")[0] == "ir_measures":
+        name, convention = str(name), "trec"
     written = _WRITTEN.fullmatch(name) if isinstance(name, str) else None
     if written is None:
         raise MetricError(f"{name!r} is not the name of a metric; write for example 'ndcg@10' or 'map(rel=2)'.")
-    word, k = written["name"].lower(), written["k"]
+    word, k = written["name"].lower().replace("-", "_"), written["k"]
     trec_name = word if written["cut"] is None else f"{word}_k"
     if trec_name in BY_TREC_NAME and k is None:
         kind, convention, k = BY_TREC_NAME[trec_name], "trec", written["cut"]

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from swaprank.arrays import Floats, contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.errors import DataError, MetricError, Wording
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.measuring import shares_in_order
+from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.relevance_kernels import RELEVANT, UNJUDGED, count_pairs
 from swaprank.metrics.terms import (
     AVERAGE_PRECISION,
@@ -37,6 +38,7 @@ class AveragePrecision(Metric):
 
     names: ClassVar = ("map", "ap")
     title: ClassVar = "average precision"
+    bounds: ClassVar = (0.0, 1.0)
     rel: float = 1
     over: str = "relevant"
 
@@ -71,6 +73,7 @@ class RPrecision(Metric):
 
     names: ClassVar = ("rprec",)
     title: ClassVar = "R-precision"
+    bounds: ClassVar = (0.0, 1.0)
     takes_k: ClassVar = False
     rel: float = 1
 
@@ -101,6 +104,7 @@ class Bpref(Metric):
 
     names: ClassVar = ("bpref",)
     title: ClassVar = "binary preference"
+    bounds: ClassVar = (0.0, 1.0)
     takes_k: ClassVar = False
     rel: float = 1
 
@@ -132,6 +136,7 @@ class PairwiseCorrect(Metric):
 
     names: ClassVar = ("pairwise",)
     title: ClassVar = "pairs in the right order"
+    bounds: ClassVar = (0.0, 1.0)
     needs: ClassVar = "two different labels"
     takes_k: ClassVar = False
 
@@ -140,6 +145,32 @@ class PairwiseCorrect(Metric):
         pairs = np.empty(len(lists.indptr) - 1)
         count_pairs(lists.labels, lists.indptr, longest_list(lists.indptr), pairs)
         return make_terms(PAIRWISE, lists.labels, lists, divisors=pairs, is_empty=pairs == 0, empty=self.empty)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AUC(Metric):
+    """The area under the ROC curve of each query: how often a relevant document is above one that is not.
+
+    Equal scores count half. With two labels it is the metric `pairwise`, which compares all different labels.
+
+    >>> import swaprank as sr
+    >>> sr.metrics.AUC().mean([0, 1, 0], [1, 2, 3], [0, 3])
+    0.5
+    """
+
+    names: ClassVar = ("auc",)
+    title: ClassVar = "area under the ROC curve"
+    needs: ClassVar = "a relevant document and another one"
+    takes_k: ClassVar = False
+    rel: float = 1
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        relevant = contiguous_floats(lists.labels >= self.rel)
+        n_relevant = sum_by_query(relevant, lists.indptr)
+        pairs = n_relevant * (np.diff(lists.indptr) - n_relevant)
+        return make_terms(PAIRWISE, relevant, lists, divisors=pairs, is_empty=pairs == 0, empty=self.empty)
 
 
 @final
@@ -160,6 +191,7 @@ class GivenPairs(Metric):
 
     names: ClassVar = ("pairs",)
     title: ClassVar = "given pairs in the right order, tied scores half"
+    bounds: ClassVar = (0.0, 1.0)
     needs: ClassVar = "a given pair with an order"
     takes_k: ClassVar = False
     ties: ClassVar = "expected"  # type: ignore[misc]
@@ -176,6 +208,10 @@ class GivenPairs(Metric):
         counted = np.where(lists.pairs.probability == 0.5, 0.0, lists.pairs.weight)
         total = sum_by_query(counted, lists.pairs.indptr)
         return make_terms(GIVEN_PAIRS, lists.labels, lists, divisors=total, is_empty=total == 0, empty=self.empty)
+
+    def measure_bound(self, bound: BoundMetric, scores: Floats) -> Floats:
+        """See `Metric.measure_bound`."""
+        return shares_in_order(bound.terms, bound.lists.pairs, scores)
 
     def swap_gains(self, labels_in_rank_order: ArrayLike) -> Floats:
         """See `Metric.swap_gains`: labels do not say what a swap changes."""

@@ -59,6 +59,10 @@ R_PRECISION = 6
 """Relevant documents among the first R, the number of all relevant ones."""
 GIVEN_PAIRS = 7
 """Given pairs in the right order. Its value is no function of a ranked list of gains, and it has no swap gains."""
+EVALUATION_ONLY = 8
+"""Measured by the metric itself, list by list, from more than gains: subtopics, what is judged. No swap gains."""
+WITHOUT_SWAP_GAINS = (GIVEN_PAIRS, EVALUATION_ONLY)
+"""Families that `list_value` and `swap_gain_rows` do not know: `Metric.measure_bound` gives their values."""
 
 UNLIMITED = np.iinfo(np.int64).max
 WORK_ROWS = 3
@@ -66,11 +70,16 @@ WORK_ROWS = 3
 
 
 class Lists(NamedTuple):
-    """Labels grouped by query, where each query starts, and preferences between the documents, if there are any."""
+    """Labels grouped by query, where each query starts, and what else is known of the documents."""
 
     labels: Floats
     indptr: Ints
     pairs: PairLists | None = None
+    """Preferences between the documents."""
+    subtopics: Floats | None = None
+    """(documents, subtopics): the labels of each document for the subtopics of its query; NaN where none was given."""
+    judged: Bools | None = None
+    """The documents with a judgement; if None, those whose label is not negative."""
 
 
 class MetricTerms(NamedTuple):

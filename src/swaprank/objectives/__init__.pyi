@@ -1,4 +1,5 @@
 from .custom_objective import CustomObjective as CustomObjective
+from .goals import Goal as Goal
 from .lambdarank_objective import LambdaRankObjective as LambdaRankObjective
 from .listwise import ListNetObjective as ListNetObjective
 from .listwise import SoftRankObjective as SoftRankObjective
@@ -8,5 +9,7 @@ from .pointwise import PointwiseObjective as PointwiseObjective
 from .ranknet_objective import RankNetObjective as RankNetObjective
 from .smooth import SmoothObjective as SmoothObjective
 from .smooth_boosting import SmoothBoostingObjective as SmoothBoostingObjective
+from .stochastic_labels import stochastic_labels as stochastic_labels
+from .weighted_sum import WeightedSum as WeightedSum
 from .with_pairs import WithPairs as WithPairs
 from .with_squared_error import WithSquaredError as WithSquaredError

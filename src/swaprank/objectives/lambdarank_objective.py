@@ -22,6 +22,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import (
     CUMULATIVE,
     CUSTOM,
+    EVALUATION_ONLY,
     GIVEN_PAIRS,
     PAIRWISE,
     WORK_ROWS,
@@ -313,6 +314,10 @@ class LambdaRankObjective(Objective):
         terms = bind_metric(learned_metric(self.metric, self.horizon), data).terms
         if terms.family == GIVEN_PAIRS:
             raise ParameterError(f"{self.metric} has no swap gains: given pairs are learned with RankNet's objective.")
+        if terms.family == EVALUATION_ONLY:
+            raise ParameterError(
+                f"{self.metric} only evaluates: it has no swap gains to train with. Train for a metric such as ndcg@10."
+            )
         sigma, longest = float(self.sigma), longest_step(self.hessian_floor)
         pairs = self.construction == "pairs" and self.margin is None
         if pairs and terms.family == PAIRWISE and not self.normalize:

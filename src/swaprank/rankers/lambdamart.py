@@ -1,15 +1,17 @@
 """LambdaMART: boosted trees for any ranking metric."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError, Wording
 from swaprank.metrics.metric import Metric
+from swaprank.objectives.goals import Goal, parse_goals
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective, default_horizon
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.query_gradients import HESSIAN_FLOOR
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
+from swaprank.objectives.weighted_sum import WeightedSum
 from swaprank.objectives.with_squared_error import WithSquaredError
 from swaprank.parameters import parameter
 from swaprank.rankers.growth_trial import FEWEST_TREES, MOST_DOCUMENTS
@@ -110,7 +112,14 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         'are computed. 0: the ranks as they are. If None: for "lambda" 0.2 for up to 60,000 documents, and falling in '
         "proportion for more; 0 for other objectives.",
     )
-
+    goals: str | Sequence[str] | None = parameter(
+        default=None,
+        of_objective=True,
+        text="Goals beside the metric, on other labels: side columns or features. A text, or a list of texts: "
+        '"0.3 ndcg@5(gain=linear) of revenue" counts 0.3 beside the metric, which counts 1; '
+        '"dcg@5(gain=linear) of revenue >= 12" and "… >= 99% of bm25" (of the value that these scores have) must hold '
+        'on the watched validation set, and their weights are found while training. For "lambda" only.',
+    )
     hessian_floor: float = parameter(
         default=HESSIAN_FLOOR,
         low=0,
@@ -155,20 +164,38 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
 
     def _chosen_objective(self, chosen: Mapping[str, Any]) -> Objective:
         objective, weight = self._objective(), chosen.get("squared_error", self.squared_error)
-        return WithSquaredError(objective, float(weight)) if weight else objective
+
+        def learned(objective: Objective) -> Objective:
+            return WithSquaredError(objective, float(weight)) if weight else objective
+
+        goals = self._goals()
+        if not goals:
+            return learned(objective)
+        return WeightedSum(
+            [learned(objective), *(learned(self._lambdas(goal.metric)) for goal in goals)],
+            weights=[1.0, *(goal.weight for goal in goals)],
+            labels=[None, *(goal.of for goal in goals)],
+        )
+
+    def _goals(self) -> tuple[Goal, ...]:
+        return parse_goals(self.goals)
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        self._goals()
+
+    def _lambdas(self, metric: Metric) -> LambdaRankObjective:
+        """LambdaRank's objective for a metric; as deep as its cut-off wants."""
+        horizon = default_horizon(metric) if self.horizon is None else self.horizon
+        floor = float(self.hessian_floor)
+        return LambdaRankObjective(metric, float(self.sigma), self.normalize, horizon, hessian_floor=floor)
 
     def _objective(self) -> Objective:
         given = given_objective(self, OBJECTIVES)
         if given is not None:
             return given
         if self.objective == "lambda":
-            return LambdaRankObjective(
-                self.training_metric(),
-                float(self.sigma),
-                self.normalize,
-                self._horizon(),
-                hessian_floor=float(self.hessian_floor),
-            )
+            return self._lambdas(self.training_metric())
         if self.horizon is not None:
             raise ParameterError(
                 f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "
@@ -182,7 +209,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
                     "The amount of smoothing can only be changed in Python.",
                 ),
             )
-        for name in ("normalize", "hessian_floor", "squared_error"):
+        for name in ("normalize", "hessian_floor", "squared_error", "goals"):
             value = getattr(self, name)
             if value != self.declared[name].default:
                 raise ParameterError(

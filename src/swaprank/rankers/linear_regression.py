@@ -12,7 +12,7 @@ from swaprank.linear.architectures import LinearArchitecture
 from swaprank.linear.cross_validation import Evaluator, cross_validate, mean_ignoring_nan, query_folds
 from swaprank.linear.ridge import STRENGTHS, ridge_fit
 from swaprank.metrics.metric import Metric, bind_metric
-from swaprank.metrics.terms import GIVEN_PAIRS
+from swaprank.metrics.terms import WITHOUT_SWAP_GAINS
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
 from swaprank.parameters import parameter
@@ -146,7 +146,7 @@ class LinearRegressionRanker(RandomChoices, TrainableRanker):
     def _gains(self, data: Dataset) -> Floats:
         """The gain of each document, grouped by query."""
         terms = bind_metric(self.training_metric(), data).terms
-        if terms.family == GIVEN_PAIRS:
+        if terms.family in WITHOUT_SWAP_GAINS:
             raise MetricError(
                 f"{self.training_metric()} has no gains of documents: choose a metric of labels, or ",
                 Hint("target", "labels", "--set target=labels"),

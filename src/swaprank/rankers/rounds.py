@@ -2,14 +2,16 @@
 
 One rule decides which round's model is kept, for trees and nets alike: the best round on the watched set. The watched
 set is the last one given to `fit(valid=…)`, and what is watched is the first metric, or the order of the set's given
-pairs if its labels say nothing. If nothing is watched, the last round is kept; nets with `restart_rounds` then keep the
-best epoch on the training data. Round 0 is the model that training starts from, if there is one. SmoothRank keeps its
-last annealing step unless `best_step` is set, because its steps approach the metric.
+pairs if its labels say nothing; with several goals, watched_goals.py says which round is the best. If nothing is
+watched, the last round is kept; nets with `restart_rounds` then keep the best epoch on the training data. Round 0 is
+the model that training starts from, if there is one. SmoothRank keeps its last annealing step unless `best_step` is
+set, because its steps approach the metric.
 
 Early stopping ends training when the watched metric has not improved for so many rounds: a given number, or one that
 grows with the rounds that were worth it, see `auto_patience`.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -25,9 +27,11 @@ from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric, mean_of_each
 from swaprank.metrics.relevance import GivenPairs
 from swaprank.model_files.container import check_target
+from swaprank.objectives.goals import Goal
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
-from swaprank.rendering.bars import UpdateBar, best_bar, line_bar, print_to_stderr
+from swaprank.rankers.watched_goals import WatchedGoals
+from swaprank.rendering.bars import LOGGER, UpdateBar, best_bar, line_bar, print_to_stderr
 
 VALID = Hint("valid", ..., "--valid FILE", call="fit")
 
@@ -95,6 +99,7 @@ class Measured:
         start: Callable[[Dataset], Floats],
         n_threads: int | None,
         collective: Collective = ALONE,
+        goals: Sequence[Goal] = (),
     ) -> None:
         self.sets = dict(sets)
         self.n_threads = n_threads
@@ -104,6 +109,8 @@ class Measured:
             name: {str(metric): bind_metric(metric, data) for metric in _metrics_of(data, metrics, collective)}
             for name, data in sets.items()
         }
+        for name, data in sets.items():
+            self.bound[name] |= {str(goal): goal.bind(data) for goal in goals if str(goal) not in self.bound[name]}
         self.history: History = {name: {metric: [] for metric in bound} for name, bound in self.bound.items()}
         last = list(sets)[-1:]
         self.watched = Watched(last[0], next(iter(self.bound[last[0]]))) if last else None
@@ -112,6 +119,14 @@ class Measured:
         if self.watched is not None and total(collective, int((~self.watched_metric.terms.is_empty).sum())) == 0:
             self.watched, self.unusable = None, self.watched
         self.at_start = -np.inf
+        self.goals: WatchedGoals | None = None
+        """The goals beside the watched metric, if there are any."""
+        self.goals_at_start = {str(goal): -np.inf for goal in goals}
+        if goals and self.watched is not None:
+            data = self.sets[self.watched.set]
+            self.goals = WatchedGoals(goals, self.watched_metric, data, n_threads, collective)
+        elif any(goal.at_least is not None for goal in goals):
+            raise DataError("a goal with a floor needs a data set to watch: ", VALID, ".")
 
     @property
     def watched_metric(self) -> BoundMetric:
@@ -140,6 +155,10 @@ class Measured:
         if self.watched is not None:
             scores = self.sets[self.watched.set].by_query(self.scores[self.watched.set])
             (self.at_start,) = mean_of_each([self.watched_metric], scores, self.n_threads, self.collective)
+            if self.goals is not None:
+                bound = list(self.goals.bound.values())
+                means = mean_of_each(bound, scores, self.n_threads, self.collective)
+                self.goals_at_start = dict(zip(self.goals.bound, means, strict=True))
 
     def drop_partial_round(self) -> None:
         """Forget a round that was interrupted while it was measured."""
@@ -156,7 +175,22 @@ class Measured:
         if not values:
             return None
         known = np.array([-np.inf if value != value else value for value in [self.at_start, *values]])
-        return int(known.argmax())
+        if self.goals is None or self.watched is None:
+            return int(known.argmax())
+        history, n = self.history[self.watched.set], len(values)
+        rounds = {name: np.array([start, *history[name][:n]]) for name, start in self.goals_at_start.items()}
+        return self.goals.best(known, rounds)
+
+    def warn_of_goals(self, kept: int) -> None:
+        """Warn if the round that is kept does not keep the goals at their floors."""
+        if self.goals is not None and self.watched is not None:
+            self.goals.warn_of_shortfall(self.history[self.watched.set], kept)
+
+    def goal_weights(self) -> list[float]:
+        """The weights of the goals in the next round; none if nothing changes them."""
+        if self.goals is None or self.watched is None or not self.goals.floors:
+            return []
+        return self.goals.weights(self.history[self.watched.set])
 
 
 def _metrics_of(data: Dataset, metrics: list[Metric], collective: Collective) -> list[Metric]:
@@ -264,6 +298,13 @@ def shown_trainings(verbose: bool | int, unit: str = "round") -> Iterator[Callab
     lines = nullcontext(line_bar(unit, print_to_stderr, every=int(verbose)))
     with best_bar(unit) if verbose == 1 else lines as update:
         yield lambda title: [show_rounds(update, title)]
+
+
+def logged_rounds(verbose: bool | int, unit: str) -> list[Callback]:
+    """Callbacks that log lines for those who listen to INFO, unless the rounds are shown already."""
+    if verbose > 0 or not LOGGER.isEnabledFor(logging.INFO):
+        return []
+    return [show_rounds(line_bar(unit, LOGGER.info), "")]
 
 
 def show_rounds(update: UpdateBar, title: str) -> Callback:

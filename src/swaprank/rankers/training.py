@@ -14,6 +14,7 @@ from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
+from swaprank.data.side_columns import number_values
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -23,10 +24,18 @@ from swaprank.peer_names import check_arguments
 from swaprank.rankers.endings import ending
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
 from swaprank.rankers.learned import History, Learned
+from swaprank.rankers.observers import observed
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
+from swaprank.rankers.rounds import (
+    Callback,
+    Checkpoint,
+    as_checkpoint,
+    checked_callbacks,
+    logged_rounds,
+    shown_trainings,
+)
 from swaprank.rankers.seen import see
-from swaprank.rendering.bars import print_to_stderr
+from swaprank.rendering.bars import LOGGER, print_to_stderr
 from swaprank.seeds import seed_of
 from swaprank.trees.binning import Bins
 
@@ -131,13 +140,14 @@ class TrainableRanker(Ranker):
             eval_qid: Instead of eval_group: the query ids of each set of eval_set.
             metrics: What is measured there; the first is watched. By default the ranker's own metric.
             base_ranker: A fitted ranker to start from; overrides the parameter of the same name.
-            callbacks: Called after every round with its Progress; training stops when one returns something true.
+            callbacks: Called after every round with its Progress; training stops when one returns something true. Those
+                of `sr.trackers` keep parameters, metrics and model in MLflow and others.
             checkpoint: A file in which training is kept. If it exists, training goes on from there, to the same model
                 as without an interruption. For trees only.
             checkpoint_every: After how many rounds the checkpoint is written.
             verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
                 a line after every so many rounds. The last line says when early stopping ended training, or why there
-                were so many rounds.
+                were so many rounds. If False, the lines go to the logger "swaprank", at the level INFO.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
         names = _names_of_arguments(self.fit)
@@ -157,28 +167,35 @@ class TrainableRanker(Ranker):
         if isinstance(data, Dataset):
             data = self._with_known_features(data, start)
             sets = _comparable(validation_sets(given_sets, data, columns), data)
+            observed_sets: dict[str, Any] = {"train": data, **sets}
+        else:
+            parts = {name: validation_data(name, each, columns) for name, each in given_sets.items()}
+            observed_sets = {"train": data, **parts}
         own_callbacks, file = checked_callbacks(callbacks), as_checkpoint(checkpoint, checkpoint_every)
-        with shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown:
+        with (
+            observed(own_callbacks, self, observed_sets),
+            shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown,
+        ):
+            display = [*shown(""), *logged_rounds(verbose, self.can.round_name)]
             if isinstance(data, Dataset):
-                self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
+                self.learned_ = self._learn(data, sets, metrics, start, [*display, *own_callbacks], file, ALONE)
             else:
                 from swaprank.rankers.on_cluster import learn_on_cluster
 
-                parts = {name: validation_data(name, each, columns) for name, each in given_sets.items()}
                 self.learned_ = learn_on_cluster(
                     self,
                     data,
                     parts,
                     metrics=metrics,
                     base_ranker=base_ranker,
-                    display=shown(""),
+                    display=display,
                     callbacks=own_callbacks,
                     checkpoint=file,
                 ).learned
         if self.interrupted_:
             raise Interrupted(self)
-        if verbose > 0 and (ended := ending(self)) is not None:
-            print_to_stderr(str(ended))
+        if (ended := ending(self)) is not None:
+            (print_to_stderr if verbose > 0 else LOGGER.info)(str(ended))
         return self
 
     def fit_shard(
@@ -217,6 +234,8 @@ class TrainableRanker(Ranker):
     ) -> Learned:
         """Learn, and add what is known of the data."""
         self._check_categories(data)
+        if (column := self.training_metric().column) is not None:
+            data = data.replace(labels=number_values(data.columns, column))
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)

@@ -15,7 +15,9 @@ from swaprank.errors import ModelFileError, ParameterError
 from swaprank.models.ensemble import Ensemble, sum_of, trees_of, with_trees
 from swaprank.models.forest import Forest
 from swaprank.models.model import Model
+from swaprank.objectives.goals import Goal
 from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.weighted_sum import set_weights
 from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.forest_methods import ForestMethods
 from swaprank.rankers.growth_trial import better_policy
@@ -115,6 +117,10 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         """The objective with what was chosen for the data."""
         return self._objective()
 
+    def _goals(self) -> Sequence[Goal]:
+        """The goals beside the metric."""
+        return ()
+
     def _fit(self, request: FitRequest) -> Trained:
         data, collective = request.data, request.collective
         start = self._start(request)
@@ -123,7 +129,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             zero = np.zeros(len(other)) if start is None else self._scores_by(start, other)
             return self._plus_base_score(zero, other)
 
-        measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
+        goals = self._goals()
+        measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective, goals)
         scores = np.array(data.by_query(start_scores(data)))
         constraints = self._constraints(data.feature_names, data.categories)
         starts = start is not None or total(collective, int(data.base_score is not None)) > 0
@@ -151,6 +158,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
         kept = len(trees) if measured.best_round is None else measured.best_round
+        measured.warn_of_goals(kept)
         forest = self._as_model(trees[:kept], data.n_features)
         model = forest if start is None else sum_of(start, forest)
         chosen |= {} if self.n_trees is not None else {"n_trees": facts.n_trees}
@@ -232,6 +240,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         def add_tree(number: int) -> None:
             if start is not None:
                 booster.scores[:] = start
+            if weights := measured.goal_weights():
+                set_weights(objective, [1.0, *weights])
             rate, n_leaves = self._step(number, booster.rules), int(of_round(booster.rules.n_leaves, number))
             trees.append(booster.add_tree(objective, n_start + number, rate, n_leaves))
             add_to_measured(number, trees[-1].forest)
@@ -286,6 +296,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         self.check_fitted()
         self.check_parameters()
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
+        if any(goal.at_least is not None for goal in self._goals()):
+            raise ParameterError("a model with a floor for a goal cannot be refitted: train it again.")
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base = self.n_trees_ - self.best_round_
         chosen = self._choose(Facts(len(data), self.n_trees_, False, self.chosen_), "leafwise")

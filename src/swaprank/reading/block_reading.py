@@ -117,6 +117,14 @@ class TableBlocks(BlockSource):
                 Hint("docid", roles.docid),
                 ".",
             )
+        if roles.query_weight is not None:
+            raise DataError(
+                "data in blocks has weights of rows: give ",
+                Hint("sample_weight", roles.query_weight),
+                " instead of ",
+                Hint("query_weight", roles.query_weight),
+                ".",
+            )
         self._files, self._roles = files, roles
 
     def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:

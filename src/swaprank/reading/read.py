@@ -28,6 +28,8 @@ def read(
     categorical_features: Sequence[str] | None = None,
     docid: str | None = None,
     sample_weight: str | None = None,
+    query_weight: str | None = None,
+    columns: Sequence[str] | None = None,
     unlabeled: bool = False,
     n_features: int | None = None,
     absent: float | None = None,
@@ -53,6 +55,8 @@ def read(
             LETOR text, as text: ["3"]. Text in a Parquet file need not be declared.
         docid: Tables only: the column of document ids.
         sample_weight: Tables only: the column of training weights.
+        query_weight: Tables only: the column of training weights of queries, one value per query. It is a side column.
+        columns: Tables only: side columns, which are kept in `Dataset.columns` and are no features.
         unlabeled: The documents are only to be scored: all labels are 0. A table needs no column of labels, and a line
             of text may start with the query id.
         n_features: LETOR text only: the number of features, see `read_letor`.
@@ -73,10 +77,19 @@ def read(
     >>> sr.read([path], label="clicked", qid="query", binned=True)
     Dataset(2 documents, 1 query, 2 features, labels 0 to 1, binned)
     """
-    columns = _given(label=label, qid=qid, features=features, ignore=ignore, docid=docid, sample_weight=sample_weight)
+    named = _given(
+        label=label,
+        qid=qid,
+        features=features,
+        ignore=ignore,
+        docid=docid,
+        sample_weight=sample_weight,
+        query_weight=query_weight,
+        columns=columns,
+    )
     options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
     categorical = _given(categorical_features=categorical_features)
-    others = {**columns, **options, **categorical}
+    others = {**named, **options, **categorical}
     if isinstance(path, str | os.PathLike) and is_bins(Path(path)):
         return _read_bins(path, binned, others)
     if binned is not False or not isinstance(path, str | os.PathLike):
@@ -85,10 +98,10 @@ def read(
     if is_table(file):
         if options:
             raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
-        return read_table(file, unlabeled=unlabeled, **columns, **categorical)
+        return read_table(file, unlabeled=unlabeled, **named, **categorical)
     check_is_letor(file)
-    if columns:
-        raise no_columns(file, columns)
+    if named:
+        raise no_columns(file, named)
     return read_letor(file, unlabeled=unlabeled, **options, **categorical)
 
 

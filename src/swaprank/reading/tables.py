@@ -35,12 +35,20 @@ class Roles(NamedTuple):
     qid: str = "qid"
     docid: str | None = None
     sample_weight: str | None = None
+    query_weight: str | None = None
+    columns: Sequence[str] = ()
     features: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     categorical_features: Sequence[str] = ()
     unlabeled: bool = False
     judgements_only: bool = False
     """The features are not read: there is one that is 0 everywhere."""
+
+    @property
+    def side(self) -> tuple[str, ...]:
+        """The side columns: those that are named, and that of the weights of queries."""
+        weight = [] if self.query_weight is None else [self.query_weight]
+        return tuple(dict.fromkeys((*_names("columns", self.columns), *weight)))
 
 
 def read_table(file: Path, **columns: Any) -> Dataset:
@@ -82,20 +90,25 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
     if is_text:
         needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
         table = table.with_columns(_category_text(table[name]) for name in roles.categorical_features)
-        needed -= {roles.qid, roles.docid, *roles.categorical_features}
+        needed -= {roles.qid, roles.docid, *roles.categorical_features, *roles.side}
         table = with_numbers(table, [label] if label in needed else [], (".",))
         table = with_numbers(table, [name for name in table.columns if name in needed])
     others = {"docid": roles.docid, "sample_weight": roles.sample_weight}
-    columns = columns_of(table, label, roles.qid, features, others, roles.categorical_features, huge_is_missing=True)
+    columns = columns_of(
+        table, label, roles.qid, features, others, roles.categorical_features, huge_is_missing=True, side=roles.side
+    )
     qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
     if not is_part:
-        return Dataset(columns.X, columns.label, qid=qids, **columns.roles)
+        weight = roles.query_weight
+        return Dataset(columns.X, columns.label, qid=qids, query_weight=weight, columns=columns.side, **columns.roles)
     # All weights of a part may be 0.
-    return Dataset(columns.X, columns.label, qid=qids).replace(sample_weight=columns.roles["sample_weight"])
+    part = Dataset(columns.X, columns.label, qid=qids, columns=columns.side)
+    return part.replace(sample_weight=columns.roles["sample_weight"])
 
 
 def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
     by_role = {"label": roles.label, "qid": roles.qid, "docid": roles.docid, "sample_weight": roles.sample_weight}
+    by_role |= {"query_weight": roles.query_weight}
     if roles.unlabeled:
         del by_role["label"]
     for role, name in by_role.items():
@@ -108,6 +121,11 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
             raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
         if name in roles.categorical_features:
             raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
+    for name in roles.side:
+        if name not in table.columns:
+            raise DataError(f"there is no column '{name}' to keep; {did_you_mean(name, table.columns)}")
+        if name in roles.ignore:
+            raise DataError(f"column '{name}' is given as a side column and to be ignored: a column has one role.")
     for name in roles.ignore:
         if name not in table.columns:
             raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")

@@ -23,8 +23,13 @@ from swaprank.reading.text_files import text_lines
 _RUN_COLUMNS = 6
 
 
-def read_qrels(path: str | os.PathLike[str]) -> Qrels:
-    r"""Read judgements, one per line: query, iteration (ignored), document, label.
+def read_qrels(path: str | os.PathLike[str], *, subtopics: bool | None = None) -> Qrels:
+    r"""Read judgements, one per line: query, iteration or subtopic, document, label.
+
+    Args:
+        path: The file.
+        subtopics: The second column is a subtopic, for metrics of diversity. If None, it is one if a document is
+            judged more than once for a query, and ignored otherwise.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "judged.qrels"
@@ -34,8 +39,11 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     """
     file = existing_file(path)
     columns = "query iteration document label"
-    qids, docids, labels = _columns(file, text_lines(file), columns, 3, _whole_number, "a whole number")
-    return Qrels(np.array(qids), np.array(docids), np.array(labels, np.int64))
+    seconds: list[str] | None = None if subtopics is False else []
+    qids, docids, labels = _columns(file, text_lines(file), columns, 3, _whole_number, "a whole number", seconds)
+    several = seconds is not None and (subtopics or len(set(zip(qids, docids, strict=True))) < len(qids))
+    of_lines = np.array(seconds) if several else None
+    return Qrels(np.array(qids), np.array(docids), np.array(labels, np.int64), of_lines)
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
@@ -141,11 +149,13 @@ def _columns(
     value_column: int,
     parse: Callable[[str], Any],
     expected: str,
+    seconds: list[str] | None = None,
 ) -> tuple[list[str], list[str], list[Any]]:
+    """Ids and values of the lines; a list for the words of the second column makes them a part of a line's key."""
     qids: list[str] = []
     docids: list[str] = []
     values: list[Any] = []
-    first_seen: dict[tuple[str, str], int] = {}
+    first_seen: dict[tuple[str, ...], int] = {}
     for number, line in lines:
         words = line.split()
         if not words:
@@ -154,7 +164,7 @@ def _columns(
             raise DataError(
                 f"{file}, line {number}: expected {len(layout.split())} columns ({layout}), found {len(words)}."
             )
-        key = words[0], words[2]
+        key = (words[0], words[2]) if seconds is None else (words[0], words[2], words[1])
         if first_seen.setdefault(key, number) != number:
             raise DataError(
                 f"{file}, line {number}: document '{key[1]}' of query '{key[0]}' is already in line {first_seen[key]}."
@@ -167,6 +177,8 @@ def _columns(
             raise DataError(f"{file}, line {number}: expected {expected} as the {name}, found '{found}'.") from None
         qids.append(key[0])
         docids.append(key[1])
+        if seconds is not None:
+            seconds.append(words[1])
     if not qids:
         raise DataError(f"{file} has no lines: expected {layout}.")
     return qids, docids, values

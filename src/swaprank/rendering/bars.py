@@ -1,9 +1,14 @@
 """Progress of long work: a bar on a terminal or in a notebook, lines elsewhere."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
+
+LOGGER = logging.getLogger("swaprank")
+"""Progress at the level INFO, for those who set up logging; warnings are given by `warnings`, not here."""
+LOGGER.addHandler(logging.NullHandler())
 
 MAX_LINES = 20
 """Largest number of lines of one bar when there is no terminal."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import final
 
-_VOID = frozenset({"br", "hr", "link", "meta"})
+_VOID = frozenset({"br", "hr", "input", "link", "meta"})
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )

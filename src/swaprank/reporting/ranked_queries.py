@@ -147,15 +147,13 @@ def _row(explanation: sr.instruments.QueryExplanation, rank: int, strongest: flo
         float(values[rank]) for values in (explanation.labels, explanation.scores, explanation.forces)
     )
     names = explanation.rows if explanation.docids is None else explanation.docids
-    best = max(float(explanation.labels.max()), 1e-300)
-    shade = min(4, max(0, round(4 * label / best)))
     tip = f"rank {rank + 1}: {shortened(names[rank], 80)}\nlabel {label:g}\nscore {score:.4f}\nlambda {force:+.4f}"
     written = short_number(force, signed=True) if abs(force) >= 0.0005 else "0"
     return tag(
         "tr",
         tag("td", rank + 1),
-        tag("td", tag("span", f"{label:g}", class_=f"grade g{shade}")),
-        tag("td", _name(names[rank])),
+        tag("td", grade(label, float(explanation.labels.max()))),
+        tag("td", document_name(names[rank])),
         tag("td", short_number(score)),
         tag(
             "td", tag("div", tag("span", written), _arrow(force / strongest) if written != "0" else "", class_="force")
@@ -164,10 +162,26 @@ def _row(explanation: sr.instruments.QueryExplanation, rank: int, strongest: flo
     )
 
 
-def _name(name: object) -> Html:
-    """A name whose middle is cut off if there is no room for it."""
+def document_name(name: object) -> Html:
+    """A name whose middle is cut off if there is no room for it.
+
+    >>> from swaprank.reporting.ranked_queries import document_name
+    >>> document_name("document-17")
+    '<bdi class="name"><span>doc</span><span>ument-17</span></bdi>'
+    """
     whole = shortened(name, 200)
     return tag("bdi", tag("span", whole[:-_NAME_END]), tag("span", whole[-_NAME_END:]), class_="name")
+
+
+def grade(label: float, highest: float) -> Html:
+    """A label in a box, which is the darker the closer it is to the highest one.
+
+    >>> from swaprank.reporting.ranked_queries import grade
+    >>> grade(1.0, 2.0)
+    '<span class="grade g2">1</span>'
+    """
+    shade = min(4, max(0, round(4 * label / max(highest, 1e-300))))
+    return tag("span", f"{label:g}", class_=f"grade g{shade}")
 
 
 def _arrow(share: float) -> Html:

@@ -23,7 +23,7 @@ from swaprank.reporting.metric_results import headline, metrics_section
 from swaprank.reporting.page import make_page, notebook_frame
 from swaprank.reporting.provenance import AnyPath, DataSource, FileInfo, data_from, provenance_section, ranker_from
 from swaprank.reporting.ranked_queries import ranked_section
-from swaprank.reporting.subject import Baseline, Section, Subject, best_feature, feature_baseline, make_subject
+from swaprank.reporting.subject import Baseline, Section, Subject, best_feature, column_baseline, make_subject
 from swaprank.reporting.win_loss import win_loss_section
 
 USUAL_METRICS = ("ndcg@10", "map", "mrr", "err")
@@ -90,8 +90,8 @@ def report(
             NDCG@10, MAP, MRR and ERR.
         convention: The convention of metric names.
         baseline: A ranker or a model file to compare with.
-        baseline_feature: A feature to compare with instead; "-price" ranks the smallest price first. If neither is
-            given, the baseline is the single feature that ranks this data best.
+        baseline_feature: A feature or side column to compare with instead; "-price" ranks the smallest price first. If
+            neither is given, the baseline is the single feature that ranks this data best.
         qids: Queries whose ranked lists are shown. If empty: the best, the median and the worst query.
         train: The training data of the ranker, to describe it and to certify the ranker on it.
         certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`.
@@ -189,7 +189,7 @@ def _subject(
         _default_metrics(inputs.ranker, data, convention) if metrics is None else parse_metrics(metrics, convention)
     )
     if baseline_feature is not None:
-        against = feature_baseline(data, baseline_feature)
+        against = column_baseline(data, baseline_feature)
     elif baseline is None:
         against = best_feature(data, chosen[0])
     else:

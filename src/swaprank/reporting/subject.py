@@ -9,7 +9,7 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import query_of_row
-from swaprank.errors import did_you_mean
+from swaprank.evaluation.given_scores import column_scores
 from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.reporting.markup import Html, join, paragraph
@@ -128,24 +128,19 @@ def make_subject(
     return Subject(ranker, data, scores, name, other, comparison)
 
 
-def feature_baseline(data: sr.Dataset, feature: str) -> Baseline:
-    """Rank by one feature, largest first, or smallest first if its name begins with a minus.
+def column_baseline(data: sr.Dataset, column: str) -> Baseline:
+    """Rank by a feature or a side column, largest first, or smallest first if its name begins with a minus.
 
     >>> import swaprank as sr
-    >>> from swaprank.reporting.subject import feature_baseline
+    >>> from swaprank.reporting.subject import column_baseline
     >>> data = sr.Dataset([[3.0], [float("nan")]], [0, 1], qid=[1, 1], feature_names=["price"])
-    >>> feature_baseline(data, "-price")
+    >>> column_baseline(data, "-price")
     Baseline(name='feature price, smallest first', scores=array([-3., -4.]))
     """
-    for name in (feature, feature.removeprefix("-")):
-        if name in data.categories:
-            raise sr.errors.DataError(f"the feature '{name}' is categorical: its values have no order to rank by.")
-    if feature in data.feature_names:
-        return Baseline(f"feature {feature}", feature_scores(data, data.feature_names.index(feature), 1))
-    if feature.startswith("-") and feature[1:] in data.feature_names:
-        at = data.feature_names.index(feature[1:])
-        return Baseline(f"feature {feature[1:]}, smallest first", feature_scores(data, at, -1))
-    raise sr.errors.DataError(f"there is no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
+    scores = column_scores(data, column)
+    name = column if column in (*data.columns, *data.feature_names) else column[1:]
+    kind = "column" if name in data.columns else "feature"
+    return Baseline(f"{kind} {name}" + ("" if name == column else ", smallest first"), scores)
 
 
 def best_feature(data: sr.Dataset, metric: sr.metrics.Metric) -> Baseline:
@@ -166,27 +161,11 @@ def best_feature(data: sr.Dataset, metric: sr.metrics.Metric) -> Baseline:
         return Baseline("all documents tied", np.zeros(len(data)))
     best, best_value = numeric[0], -np.inf
     for name in numeric:
-        feature = data.feature_names.index(name)
-        for sign, signed in ((1, name), (-1, f"-{name}")):
-            value = bound.mean(part.by_query(feature_scores(part, feature, sign)))
+        for signed in (name, f"-{name}"):
+            value = bound.mean(part.by_query(column_scores(part, signed)))
             if value > best_value + 1e-12:
                 best, best_value = signed, value
-    return feature_baseline(data, best)
-
-
-def feature_scores(data: sr.Dataset, feature: int, sign: int) -> Floats:
-    """A feature as scores; missing values come last.
-
-    >>> import swaprank as sr
-    >>> from swaprank.reporting.subject import feature_scores
-    >>> feature_scores(sr.Dataset([[1.0], [float("nan")]], [0, 1], qid=[1, 1]), 0, 1).tolist()
-    [1.0, 0.0]
-    """
-    scores = sign * data.column(feature).astype(np.float64)
-    missing = np.isnan(scores)
-    if missing.any():
-        scores[missing] = (np.nanmin(scores) if not missing.all() else 0.0) - 1.0
-    return scores
+    return column_baseline(data, best)
 
 
 def query_sample(data: sr.Dataset, n_documents: int) -> sr.Dataset:
@@ -227,4 +206,5 @@ def _thinned(data: sr.Dataset, n_documents: int) -> sr.Dataset:
         qid=query_of_row(data.indptr, data.order)[rows],
         docid=None if data.docid is None else data.docid[rows],
         base_score=None if data.base_score is None else data.base_score[rows],
+        columns={name: values[rows] for name, values in data.columns.items()},
     )

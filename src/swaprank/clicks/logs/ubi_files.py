@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swaprank.clicks.logs.log_context import MISSING
+from swaprank.data.side_columns import MISSING
 from swaprank.errors import DataError, SwaprankWarning, warn_user
 from swaprank.files import content_suffix
 from swaprank.reading.tables import polars_table

@@ -1,0 +1,1 @@
+"""A local page to look at queries: where a ranking wins or loses, and why."""

@@ -1,0 +1,6 @@
+"""Diverse lists from the scores of any ranker."""
+
+import lazy_loader
+
+# The names are in `__init__.pyi`; each is imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,2 @@
+from .diversify import mmr as mmr
+from .diversify import xquad as xquad

@@ -1,0 +1,179 @@
+"""The explorer over HTTP: who may read it, and what it says of queries, pairs and edited documents."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.instruments.explain import explain_scores
+from swaprank.reporting.explorer.exploration import make_exploration
+
+N_DOCUMENTS = 10
+TRAIN, TEST = sr.datasets.random_net((40, 30), n_features=5, n_documents=N_DOCUMENTS, levels=4, random_state=0)
+RANKER = sr.LambdaMART(n_trees=10, n_leaves=7, min_docs_in_leaf=5).fit(TRAIN)
+RANKINGS = {"new": RANKER, "old": "2"}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with sr.reporting.explore(TEST, RANKINGS, ["ndcg@10", "map"], open_browser=False) as explorer:
+        yield explorer.url
+
+
+def get(url: str, path: str = "", host: str | None = None, **given: Any) -> tuple[int, Any]:
+    place = urlsplit(url)
+    connection = HTTPConnection(place.netloc)
+    headers = {} if host is None else {"Host": host}
+    connection.request("GET", f"{place.path}{path}?{urlencode(given)}", headers=headers)
+    answer = connection.getresponse()
+    content = answer.read().decode()
+    is_page = "html" in answer.headers["Content-Type"]
+    connection.close()
+    return answer.status, content if is_page else json.loads(content)
+
+
+def test_the_page_needs_nothing_from_elsewhere(url: str) -> None:
+    status, page = get(url)
+    assert status == 200
+    assert page.startswith("<!doctype html>")
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_only_this_machine_reads_it(url: str) -> None:
+    place = urlsplit(url)
+    assert place.hostname == "127.0.0.1"
+    assert get(url, host=f"localhost:{place.port}")[0] == 200
+    for host in ("evil.example", f"evil.example:{place.port}", "127.0.0.1"):
+        assert get(url, host=host)[0] == 403
+    assert get(f"http://{place.netloc}/")[0] == 404
+    assert get(f"http://{place.netloc}/guess/", "queries")[0] == 404
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "map"])
+def test_queries_are_sorted_by_their_differences(url: str, metric: str) -> None:
+    new = sr.evaluate(TEST, RANKER.predict(TEST), metric).results[0].per_query
+    old = sr.evaluate(TEST, TEST.column("2"), metric).results[0].per_query
+    number = ["ndcg@10", "map"].index(metric)
+    for order, sign in (("loss", 1), ("gain", -1)):
+        found = get(url, "queries", metric=number, order=order)[1]
+        assert found["total"] == TEST.n_queries
+        change = [each["change"] for each in found["queries"]]
+        assert change == sorted(change, key=lambda value: sign * value)
+        for each in found["queries"]:
+            assert each["change"] == pytest.approx(new[each["query"]] - old[each["query"]], abs=1e-12)
+    page = get(url, "queries", metric=number, first=7, count=5)[1]["queries"]
+    assert page == get(url, "queries", metric=number)[1]["queries"][7:12]
+
+
+def test_text_filters_by_query_id(url: str) -> None:
+    found = get(url, "queries", text="2", order="given")[1]["queries"]
+    assert [each["id"] for each in found] == [str(qid) for qid in TEST.qids.tolist() if "2" in str(qid)]
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("query", {"query": 30}),
+        ("query", {"query": "x"}),
+        ("query", {}),
+        ("query", {"query": 0, "metric": 9}),
+        ("document", {"query": 0, "document": 10}),
+        ("document", {"query": 0, "document": 0, "ranking": 2}),
+        ("pair", {"query": 0, "a": 0, "b": 99}),
+        ("pair", {"query": 0, "a": 0, "b": 1, "ranking": 1}),
+        ("edit", {"query": 0, "document": 0, "value:nope": 1}),
+        ("edit", {"query": 0, "document": 0, "value:1": "many"}),
+        ("edit", {"query": 0, "document": 0, "value:1": "1e99"}),
+        ("queries", {"order": "nope"}),
+        ("queries", {"segment:nope": "a"}),
+    ],
+)
+def test_wrong_questions_have_an_answer(url: str, path: str, given: dict[str, Any]) -> None:
+    status, answer = get(url, path, **given)
+    assert status == 400
+    assert answer["error"].endswith(".")
+
+
+def test_lists_are_in_the_order_of_the_scores(url: str) -> None:
+    for query in (0, 3):
+        new, old = get(url, "query", query=query)[1]["lists"]
+        rows = TEST.rows(query)
+        for found, scores in ((new, RANKER.predict(TEST)), (old, TEST.column("2"))):
+            assert (np.diff(scores[rows][found["documents"]]) <= 0).all()
+            assert sorted(found["documents"]) == list(range(N_DOCUMENTS))
+
+
+def test_a_pair_is_explained_by_shares_that_sum_to_the_difference(url: str) -> None:
+    pair = get(url, "pair", query=1, a=2, b=5)[1]
+    scores = RANKER.predict(TEST)[TEST.rows(1)]
+    assert scores[pair["above"]] >= scores[pair["below"]]
+    assert pair["difference"] == pytest.approx(scores[pair["above"]] - scores[pair["below"]])
+    assert sum(pair["shares"].values()) == pytest.approx(pair["difference"])
+    swapped = np.array(scores)
+    swapped[[pair["above"], pair["below"]]] = scores[[pair["below"], pair["above"]]]
+    part = TEST.subset([1])
+    if len(set(scores.tolist())) == N_DOCUMENTS:
+        gain = explain_scores(part, swapped, "ndcg@10").value - explain_scores(part, scores, "ndcg@10").value
+        assert pair["swap_gain"] == pytest.approx(gain)
+
+
+def test_an_edited_document_gets_the_score_that_the_model_predicts(url: str) -> None:
+    features = np.array(TEST.features)
+    row = int(TEST.rows(4)[6])
+    features[row, 1], features[row, 2] = 2.5, np.nan
+    edited = TEST.replace(features=features)
+    scores = RANKER.predict(edited)
+    found = get(url, "edit", query=4, document=6, **{"value:2": "2.5", "value:3": ""})[1]
+    assert found["scores"] == [RANKER.predict(TEST)[row], scores[row]]
+    value = sr.evaluate(edited, scores, "ndcg@10").results[0].per_query[4]
+    assert found["values"][1] == pytest.approx(value)
+    above = int((scores[TEST.rows(4)] > scores[row]).sum())
+    tied = int((scores[TEST.rows(4)] == scores[row]).sum())
+    assert above + 1 <= found["ranks"][1] <= above + tied
+
+
+def test_names_are_escaped() -> None:
+    bad = "<script>alert(1)</script>"
+    data = sr.Dataset([[1, 2], [2, 1]], [1, 0], qid=[bad, bad], docid=[bad, "b"], feature_names=[bad, "x"])
+    with sr.reporting.explore(data, {bad: "x", "old": bad}, "mrr", open_browser=False) as explorer:
+        for content in (get(explorer.url)[1], get(explorer.url, "query", query=0)[1]["html"]):
+            assert "<script>alert" not in content
+
+
+def test_ten_thousand_queries_are_sorted_and_searched() -> None:
+    (data,) = sr.datasets.random_net((10_000,), n_features=2, n_documents=4, random_state=0)
+    made = make_exploration(data, {"new": "1", "old": "2"}, "ndcg@10")
+    change = made.changes(0)
+    assert change[made.chosen(order="gain")[0]] == change.max()
+    assert len(made.chosen(text="99")) == sum("99" in str(qid) for qid in data.qids.tolist())
+
+
+def test_a_busy_port_is_an_error(url: str) -> None:
+    with pytest.raises(sr.errors.ParameterError, match="cannot be used: address already in use"):
+        sr.reporting.explore(TEST, RANKINGS, port=urlsplit(url).port or 0, open_browser=False)
+
+
+@pytest.mark.slow
+def test_the_command_serves_until_ctrl_c(tmp_path: Path) -> None:
+    rows = [f"{TEST.labels[i]:g} qid:{i // 10} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(TEST.features[i]))
+            for i in range(100)]  # fmt: skip
+    (tmp_path / "test.txt").write_text("\n".join(rows) + "\n")
+    RANKER.save(tmp_path / "m.swaprank")
+    command = [sys.executable, "-m", "swaprank", "explore", "test.txt", "new=m.swaprank", "old=2", "--no-browser"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert get(url, "queries")[1]["total"] == 10
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
