@@ -96,6 +96,11 @@ def draw_instruments() -> None:
     forest = sr.LambdaMART("ndcg@10", n_trees=10, n_leaves=10).fit(train)
     sr.combine(linear, forest, vali, "ndcg@10").draw(HERE / "combine.svg")
     sr.explain_query(linear, test, test.qids[0]).draw(HERE / "explain.svg", n_documents=20)
+    changed = test.features.copy()
+    changed[:, 2] *= 3
+    changed[::4, 6] = np.nan
+    forest = sr.LambdaMART("ndcg@10", n_trees=60, n_leaves=15).fit(train)
+    sr.drift(forest, test.replace(features=changed)).draw(HERE / "drift.svg")
 
 
 def draw_indicators() -> None:

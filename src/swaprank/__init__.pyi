@@ -26,6 +26,7 @@ from .evaluation.evaluate import evaluate as evaluate
 from .experiments.cross_validation import cross_validate as cross_validate
 from .experiments.tuning import tune as tune
 from .instruments.certify import certify as certify
+from .instruments.drift import drift as drift
 from .instruments.explain import explain_query as explain_query
 from .instruments.explain_pair import explain_pair as explain_pair
 from .metrics.parse import metric as metric

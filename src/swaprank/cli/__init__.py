@@ -21,6 +21,7 @@ from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propens
 from swaprank.cli.cmd_combine import combine
 from swaprank.cli.cmd_cv import cv
 from swaprank.cli.cmd_demo import demo
+from swaprank.cli.cmd_drift import drift
 from swaprank.cli.cmd_evaluate import compare, evaluate
 from swaprank.cli.cmd_exchange import export, import_
 from swaprank.cli.cmd_explore import explore
@@ -39,8 +40,8 @@ from swaprank.cli.unknown_options import SuggestingCommand
 app = typer.Typer(
     name="swaprank",
     help="Learning to rank for the metric you care about.",
-    epilog="Exit codes: 0 success, 1 the answer of certify is no, 2 bad usage or input, 70 internal error, 130 Ctrl-C "
-    "(143 SIGTERM, 129 SIGHUP), 141 closed pipe.",
+    epilog="Exit codes: 0 success, 1 the answer of certify is no, 2 bad usage or input, 3 drift found drift, 70 "
+    "internal error, 130 Ctrl-C (143 SIGTERM, 129 SIGHUP), 141 closed pipe.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -49,7 +50,7 @@ COMMANDS = {
     "Training and prediction": (bin_, train, tune, cv, combine, predict),
     "Exchange with other systems": (export, import_),
     "Evaluation": (evaluate, compare, report, explore, agreement),
-    "Analysis": (explain, certify, reproduce),
+    "Analysis": (explain, certify, drift, reproduce),
 }
 """The commands by panel of the help, in its order."""
 for panel, commands in COMMANDS.items():

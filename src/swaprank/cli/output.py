@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NO = 1
 """`certify`: the model is not at an optimum."""
+DRIFT = 3
+"""`drift`: the data is not like that of training."""
 BAD_INPUT = 2
 """Bad usage or bad input."""
 BROKEN = 70

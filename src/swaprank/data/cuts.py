@@ -52,14 +52,15 @@ def checked_bins(max_bins: Any) -> int:
     return int(max_bins)
 
 
-def sample_of_rows(places: Places, n_threads: int, collective: Collective) -> Any:
-    """The rows that cuts are computed from: those of all workers' rows whose places have the smallest hashes."""
+def sample_of_rows(places: Places, n_threads: int, collective: Collective, size: int | None = None) -> Any:
+    """A sample of all workers' rows: those whose places have the smallest hashes. Cuts are computed from CUT_SAMPLE."""
+    size = CUT_SAMPLE if size is None else size
     n_rows = int(places.indptr[-1])
-    if total(collective, n_rows) <= CUT_SAMPLE:
+    if total(collective, n_rows) <= size:
         return slice(None)
     hashes = sample_hashes(places, n_threads)
-    smallest = np.partition(hashes, CUT_SAMPLE - 1)[:CUT_SAMPLE] if n_rows > CUT_SAMPLE else hashes
-    last = np.partition(allgather(collective, smallest), CUT_SAMPLE - 1)[CUT_SAMPLE - 1]
+    smallest = np.partition(hashes, size - 1)[:size] if n_rows > size else hashes
+    last = np.partition(allgather(collective, smallest), size - 1)[size - 1]
     return np.flatnonzero(hashes <= last)
 
 

@@ -1,4 +1,5 @@
 from .certificate import Certificate as Certificate
+from .drift import Drift as Drift
 from .entering import EntryChanges as EntryChanges
 from .entering import FeatureChange as FeatureChange
 from .entering import changes_to_enter as changes_to_enter

@@ -11,6 +11,7 @@ from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.model import Model
 from swaprank.parameters import Bounds, check_parameter
+from swaprank.rankers.seen import Seen, read_seen, saved_seen
 
 T = TypeVar("T")
 History = dict[str, dict[str, list[float]]]
@@ -107,6 +108,8 @@ class Learned:
     """The seed that was used: `random_state`, or one drawn from it; None if training is not random."""
     sigma: float = _saved(_sigma, 1.0)
     """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
+    seen: Seen | None = field(default=None, metadata={"read": read_seen, "save": saved_seen, "optional": True})
+    """Counts of what training has seen, for `drift`; None if they are not known."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """Values that a kind of ranker finds beside its model, such as a regularization; see `found`."""
 

@@ -199,7 +199,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         trainer.epoch(number)
         model = Net(net.layers, net.scaling, trainer.weights)
         if begun is None:
-            self.learned_ = self._learned_from(data, Trained(model, {}, number, number), seed)
+            self.learned_ = replace(self._learned_from(data, Trained(model, {}, number, number), seed), seen=None)
         else:
             self.learned_ = replace(begun, model=model, n_rounds=number, best_round=number)
         self._stepper = trainer.stepper

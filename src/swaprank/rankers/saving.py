@@ -22,6 +22,7 @@ from swaprank.model_files.plain_json import plain_values
 from swaprank.models.ensemble import model_from_parts
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.learned import Learned, found_by
+from swaprank.rankers.seen import Seen
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def restored(kind: type[AnyRanker], content: ModelContent) -> AnyRanker:
         raise ModelFileError(f"it holds {learned.model.describe()}, which is no model of a {kind.kind}.")
     if learned.categories and not kind.can.categories:
         raise ModelFileError(f"its categories are not those of the features of a {kind.kind}.")
+    if learned.seen is not None:
+        _check_seen(learned.seen, learned)
     ranker.learned_ = learned
     ranker._check_learned()
     return ranker
@@ -93,7 +96,10 @@ def _saved(parameter: Any) -> Any:
 def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return everything that was learned as plain values and arrays, for a model file."""
     model, arrays = learned.model.to_parts()
-    meta = plain_values({each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata})
+    saved = [each for each in fields(Learned) if "read" in each.metadata]
+    meta = plain_values(
+        {each.name: each.metadata.get("save", lambda value: value)(getattr(learned, each.name)) for each in saved}
+    )
     kept = {name: each.save(learned.found[name]) for name, each in found_by(kind).items() if each.read is not None}
     return {**meta, "found": kept, "model": model}, arrays
 
@@ -109,7 +115,11 @@ def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: 
     >>> from_content({**meta, "feature_names": ["a", "b", "c"]}, arrays, sr.MART).feature_names
     ('a', 'b', 'c')
     """
-    read = {each.name: each.metadata["read"](meta[each.name]) for each in fields(Learned) if "read" in each.metadata}
+    read = {
+        each.name: each.metadata["read"](meta[each.name])
+        for each in fields(Learned)
+        if "read" in each.metadata and not (each.metadata.get("optional") and each.name not in meta)
+    }
     values = {
         name: each.default if each.read is None else each.read(meta["found"][name])
         for name, each in found_by(kind).items()
@@ -128,3 +138,15 @@ def _check_features(learned: Learned) -> None:
         raise ModelFileError(
             f"it knows categories or missing values of a feature '{unknown[0]}', which it does not have."
         )
+
+
+def _check_seen(seen: Seen, learned: Learned) -> None:
+    if len(seen.features) != len(learned.feature_names):
+        found, expected = len(seen.features), len(learned.feature_names)
+        raise ModelFileError(f"it has counts of {found} features, but the model has {expected}.")
+    for name, values in zip(learned.feature_names, seen.features, strict=True):
+        codes = values.codes
+        if (codes is not None) != (name in learned.categories):
+            raise ModelFileError(f"its counts of '{name}' are not those of {'numbers' if codes else 'categories'}.")
+        if codes and max(codes) >= len(learned.categories[name]):
+            raise ModelFileError(f"its counts of '{name}' have a category that the feature does not have.")

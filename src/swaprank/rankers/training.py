@@ -34,8 +34,10 @@ from swaprank.rankers.rounds import (
     logged_rounds,
     shown_trainings,
 )
+from swaprank.rankers.seen import see
 from swaprank.rendering.bars import LOGGER, print_to_stderr
 from swaprank.seeds import seed_of
+from swaprank.trees.binning import Bins
 
 
 class FitRequest(NamedTuple):
@@ -66,6 +68,8 @@ class Trained(NamedTuple):
     interrupted: bool = False
     found: Mapping[str, Any] = MappingProxyType({})
     """Values beside the model, by the names that `found` declares."""
+    bins: Bins | None = None
+    """The bins of the training data, if training has used bins."""
 
 
 class TrainableRanker(Ranker):
@@ -299,13 +303,16 @@ class TrainableRanker(Ranker):
         """Return the result of training with what is known of its data."""
         objective = getattr(self, "objective", None)
         known = [ranker.missing_features_ for ranker in learned_before]
+        known_values = trained._asdict()
+        bins = known_values.pop("bins")
         return Learned(
             feature_names=tuple(data.feature_names),
             categories=dict(data.categories),
             missing_features=missing_features(data, known, collective),
             seed=seed if "random_state" in self.declared else None,
             sigma=float(getattr(objective, "sigma", getattr(self, "sigma", 1.0))),
-            **{**trained._asdict(), "found": dict(trained.found)},
+            seen=see(data, trained.model, bins, self.n_threads, collective),
+            **{**known_values, "found": dict(trained.found)},
         )
 
 

@@ -162,7 +162,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         forest = self._as_model(trees[:kept], data.n_features)
         model = forest if start is None else sum_of(start, forest)
         chosen |= {} if self.n_trees is not None else {"n_trees": facts.n_trees}
-        return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen})
+        return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen}, booster.bins)
 
     def _start(self, request: FitRequest) -> Model | None:
         """The model that training starts from, which must not break the constraints."""
