@@ -53,7 +53,11 @@ def as_dataset(
         # The words that people search for, and that scikit-learn's checks want.
         raise DataError(f"this requires y to be passed, but the target y is None: {needed}")
     if "qid" not in given and "group" not in given:
-        raise DataError(f"query ids are missing: {needed}")
+        raise DataError(
+            f"query ids are missing: {needed} In searches of scikit-learn, such as GridSearchCV, qid reaches fit and "
+            "score with sklearn.set_config(enable_metadata_routing=True); without it, let the query ids be a column of "
+            "X and give scoring=sr.evaluation.RankingScorer('ndcg@10', qid='COLUMN')."
+        )
     if named := {name: given[name] for name in NAMED_COLUMNS if isinstance(given.get(name), str)}:
         X, columns = split_columns(X, named)
         given |= columns

@@ -157,6 +157,9 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         objective, weight = self._objective(), chosen.get("squared_error", self.squared_error)
         return WithSquaredError(objective, float(weight)) if weight else objective
 
+    def _learns_order(self) -> bool:
+        return isinstance(self.objective, str)
+
     def _objective(self) -> Objective:
         given = given_objective(self, OBJECTIVES)
         if given is not None:

@@ -73,6 +73,9 @@ class LambdaRank(SwapGradients, NetRanker):
     )
     decay: float = parameter(default=1.0)
 
+    def _learns_order(self) -> bool:
+        return isinstance(self.objective, str)
+
     def _objective(self) -> Objective:
         return given_objective(self, ("lambda",)) or self._lambdas()
 

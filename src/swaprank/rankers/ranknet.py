@@ -63,6 +63,9 @@ class RankNet(PairProbabilities, NetRanker):
     def _training(self) -> Training:
         return self.training
 
+    def _learns_order(self) -> bool:
+        return isinstance(self.objective, str)
+
     def _objective(self) -> Objective:
         return given_objective(self, ("ranknet",)) or RankNetObjective(float(self.sigma), self.ties)
 

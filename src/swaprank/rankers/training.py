@@ -15,6 +15,7 @@ from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
+from swaprank.metrics.grades import warn_if_no_grades
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
@@ -22,10 +23,12 @@ from swaprank.parameters import parameter
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.endings import ending
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
+from swaprank.rankers.learnable import check_learnable
 from swaprank.rankers.learned import History, Learned
+from swaprank.rankers.peer_callbacks import translated_callbacks
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
-from swaprank.rendering.bars import print_to_stderr
+from swaprank.rendering.bars import print_progress
 from swaprank.seeds import seed_of
 
 
@@ -153,7 +156,8 @@ class TrainableRanker(Ranker):
         if isinstance(data, Dataset):
             data = self._with_known_features(data, start)
             sets = _comparable(validation_sets(given_sets, data, columns), data)
-        own_callbacks, file = checked_callbacks(callbacks), as_checkpoint(checkpoint, checkpoint_every)
+        own_callbacks = translated_callbacks(callbacks, bool(given_sets), self.can.round_name)
+        file = as_checkpoint(checkpoint, checkpoint_every)
         with shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown:
             if isinstance(data, Dataset):
                 self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
@@ -174,7 +178,7 @@ class TrainableRanker(Ranker):
         if self.interrupted_:
             raise Interrupted(self)
         if verbose > 0 and (ended := ending(self)) is not None:
-            print_to_stderr(str(ended))
+            print_progress(str(ended))
         return self
 
     def fit_shard(
@@ -215,7 +219,11 @@ class TrainableRanker(Ranker):
         self._check_categories(data)
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
+        if self._learns_order():
+            check_learnable(data, collective)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
+        if valid or self._learns_order():
+            warn_if_no_grades(chosen, data.labels)
         # A random seed is drawn by the first worker.
         seed = total(collective, self._seed() if collective.rank == 0 else 0)
         trained = self._fit(FitRequest(data, valid, chosen, base, callbacks, seed, checkpoint, collective))
@@ -226,6 +234,10 @@ class TrainableRanker(Ranker):
         if not self.can.workers:
             what = "training on a cluster" if on_cluster else "checkpoints"
             raise ParameterError(f"{type(self).__name__} has no {what}: LambdaMART, MART and RandomForest have.")
+
+    def _learns_order(self) -> bool:
+        """True if it learns only from documents of a query with different labels."""
+        return False
 
     def _seed(self) -> int:
         """The seed of all random choices; rankers without any have 0."""
