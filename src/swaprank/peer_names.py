@@ -50,7 +50,9 @@ _ADVICE = {
     "importances(kind), or feature_importances_": "importance_type",
     "all pairs are used; see horizon": "lambdarank_pair_method",
     "the gain of the metric: 'ndcg@10(gain=linear)'": "ndcg_exp_gain",
-    "sr.clicks learns the bias of positions from click logs": "position lambdarank_unbiased lambdarank_position_bias_regularization",
+    "sr.clicks learns the bias of positions from click logs": (
+        "position lambdarank_unbiased lambdarank_position_bias_regularization"
+    ),
     "the first of fit(metrics=[…]) is watched": "first_metric_only",
     "always the same model": "deterministic force_row_wise force_col_wise",
     "history_, after fit": "evals_result",

@@ -1,4 +1,4 @@
-"""What fit is told at its border: nothing to learn, labels that are no grades, callbacks and names of other libraries."""
+"""What fit is told at its border: nothing to learn, labels that are no grades, names of other libraries."""
 
 from __future__ import annotations
 
