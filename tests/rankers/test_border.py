@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,33 +14,105 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import swaprank as sr
 from swaprank import peer_names
+from swaprank.rankers.learnable import learnable_queries
+from swaprank.registry import RANKERS, ranker_class
 
 TRAIN, VALI = sr.datasets.random_net((20, 10), n_features=4, levels=4, random_state=0)
 QID = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
 
 
-@pytest.mark.parametrize("ranker", [sr.LambdaMART(n_trees=2), sr.LambdaRank(n_epochs=1), sr.RankNet(n_epochs=1)])
-def test_nothing_to_learn(ranker: Any) -> None:
-    X = TRAIN.features
-    for labels, qid in [(np.ones(len(X)), QID), (TRAIN.labels, np.arange(len(X)))]:
-        with pytest.raises(sr.errors.DataError, match="nothing to learn from: none of the"):
-            ranker.fit(X, labels, qid=qid)
-    few = np.zeros(len(X))
+# What each kind of ranker needs, said once more: those that compare documents of a query, and those that fit labels.
+FIT_LABELS = {"linear_regression", "mart", "oap_bpm", "prank", "random_forest", "rankprop"}
+TRAINED = [name for name in sorted(RANKERS) if ranker_class(name).can.learns_from == "data"]
+FITTED = sr.LinearRegressionRanker().fit(TRAIN)
+ENSEMBLES = [partial(kind, members=[FITTED, FITTED]) for kind in (sr.ensembles.Combination, sr.ensembles.Stacked)]
+
+
+def with_labels(labels: Any, qid: Any = QID, **others: Any) -> sr.Dataset:
+    return sr.Dataset(TRAIN.features, labels, qid=qid, **others)
+
+
+@pytest.mark.parametrize(
+    "make", [*(ranker_class(name) for name in TRAINED), *ENSEMBLES], ids=[*TRAINED, "combination", "stacked"]
+)
+def test_nothing_to_learn(make: Callable[[], Any]) -> None:
+    lists_of_one = with_labels(TRAIN.labels, np.arange(len(TRAIN)))
+    ranker = make()
+    with pytest.raises(sr.errors.DataError, match="there is nothing to learn from: "):
+        ranker.fit(with_labels(np.ones(len(TRAIN))))
+    if ranker.kind not in FIT_LABELS:
+        with pytest.raises(sr.errors.DataError, match="none of the .* queries has documents with different labels"):
+            ranker.fit(lists_of_one)
+    assert (ranker.can.needs == "labels") == (ranker.kind in FIT_LABELS)
+
+
+@pytest.mark.parametrize("kind", [sr.LambdaMART, sr.LambdaRank, sr.SmoothRank, sr.baselines.AdaRank])
+def test_a_metric_that_is_the_same_for_every_order(kind: type[Any]) -> None:
+    with pytest.raises(sr.errors.DataError, match="^map is the same for every order: no query has a relevant document"):
+        kind("map").fit(with_labels(TRAIN.labels / 10))
+
+
+@pytest.mark.parametrize(
+    "ranker", [sr.LambdaMART(n_trees=2), sr.RankNet(n_epochs=1), sr.baselines.RankBoost()], ids=str
+)
+def test_few_queries_to_learn_from(ranker: Any) -> None:
+    few = np.zeros(len(TRAIN))
     few[0] = 1
     with pytest.warns(sr.errors.LabelWarning, match="only 1 of 20 queries"):
-        ranker.fit(X, few, qid=QID)
+        ranker.fit(with_labels(few))
 
 
-@pytest.mark.parametrize("largest", [40.0, -1.0, 19.99])
-def test_labels_that_are_no_grades(largest: float) -> None:
+def test_what_else_is_learned_from() -> None:
+    same = np.ones(len(TRAIN))
+    of_pairs = with_labels(same, pairs=[(0, 1), (2, 1)])
+    sr.RankNet(n_epochs=1).fit(of_pairs)
+    sr.baselines.KernelRankNet(n_landmarks=5).fit(of_pairs)
+    # Others do not look at pairs.
+    with pytest.raises(sr.errors.DataError, match="nothing to learn from"):
+        sr.LambdaMART(n_trees=1).fit(of_pairs)
+    # What base scores leave of the labels differs.
+    sr.MART(n_trees=1).fit(with_labels(same, base_score=TRAIN.column(0)))
+    sr.MART(n_trees=1, base_ranker=FITTED).fit(with_labels(same))
+    # An objective of one's own may learn from anything.
+    sr.LambdaMART(n_trees=1, objective=sr.objectives.ListNetObjective()).fit(with_labels(same))
+
+
+def test_queries_to_learn_from_by_brute_force() -> None:
+    rng = np.random.default_rng(0)
+    qid, labels = rng.integers(0, 30, 60), rng.integers(0, 2, 60)
+    expected = [len({*labels[qid == query]}) > 1 for query in dict.fromkeys(qid.tolist())]
+    data = sr.Dataset(np.zeros((60, 1)), labels, qid=qid)
+    assert learnable_queries(data).tolist() == expected
+
+
+@pytest.mark.parametrize("odd", [40.0, 19.99, -1.0])
+def test_labels_that_are_no_grades(odd: float) -> None:
     labels = np.array(TRAIN.labels)
-    labels[0] = largest
-    data = sr.Dataset(TRAIN.features, labels, qid=QID)
-    with pytest.warns(sr.errors.LabelWarning, match="gain=linear"):
-        sr.LambdaMART(n_trees=1).fit(data)
-    with pytest.warns(sr.errors.LabelWarning, match="gain=linear"):
+    labels[0] = odd
+    data = with_labels(labels)
+    advice = "so that the lowest is 0" if odd < 0 else "gain=linear"
+    with pytest.warns(sr.errors.LabelWarning, match=advice) as caught:
+        sr.LambdaMART(n_trees=1).fit(data, valid={"a": data, "b": data})
+    assert len(caught) == 1
+    with pytest.warns(sr.errors.LabelWarning, match=advice):
         sr.evaluate(data, data.column(0), "ndcg@10")
+    with pytest.warns(sr.errors.LabelWarning, match=advice):
+        sr.compare(data, {"a": data.column(0), "b": data.column(1)}, "ndcg@10")
     sr.evaluate(data, data.column(0), "ndcg@10(gain=linear)")
+    # The metric of a RankNet does not change its training, but validation sets are measured by it.
+    sr.RankNet(n_epochs=1).fit(data)
+    with pytest.warns(sr.errors.LabelWarning, match=advice):
+        sr.RankNet(n_epochs=1).fit(TRAIN, valid=data)
+    sr.LambdaMART("map", n_trees=1).fit(data, valid=data)
+    with pytest.warns(sr.errors.LabelWarning, match=advice):
+        sr.LambdaMART("map", n_trees=1).fit(TRAIN, valid=data, metrics=["map", "ndcg"])
+
+
+def test_labels_below_0_of_which_nothing_is_lost() -> None:
+    signs = np.where(TRAIN.labels > 1, 1.0, -1.0)
+    found = sr.evaluate(with_labels(signs), TRAIN.column(0), "ndcg")["ndcg"].mean
+    assert found == sr.evaluate(with_labels(signs > 0), TRAIN.column(0), "ndcg")["ndcg"].mean
+    sr.LambdaMART(n_trees=1).fit(with_labels(signs))
 
 
 def test_soft_labels_are_no_reason_to_warn() -> None:

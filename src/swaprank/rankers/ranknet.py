@@ -38,7 +38,7 @@ class RankNet(PairProbabilities, NetRanker):
     """
 
     kind: ClassVar[str] = "ranknet"
-    can: ClassVar[Capabilities] = replace(NetRanker.can, probabilities=True)
+    can: ClassVar[Capabilities] = replace(NetRanker.can, probabilities=True, pairs=True)
     objective: Literal["ranknet"] | Objective = parameter(
         default="ranknet", text='"ranknet", the cross entropy of the pairs; or an instance, such as a CustomObjective.'
     )
@@ -62,9 +62,6 @@ class RankNet(PairProbabilities, NetRanker):
 
     def _training(self) -> Training:
         return self.training
-
-    def _learns_order(self) -> bool:
-        return isinstance(self.objective, str)
 
     def _objective(self) -> Objective:
         return given_objective(self, ("ranknet",)) or RankNetObjective(float(self.sigma), self.ties)

@@ -15,7 +15,6 @@ from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
-from swaprank.metrics.grades import warn_if_no_grades
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
@@ -23,8 +22,8 @@ from swaprank.parameters import parameter
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.endings import ending
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
-from swaprank.rankers.learnable import check_learnable
-from swaprank.rankers.learned import History, Learned
+from swaprank.rankers.learnable import check_grades, check_learnable
+from swaprank.rankers.learned import History, Learned, Needs
 from swaprank.rankers.peer_callbacks import translated_callbacks
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
@@ -219,11 +218,11 @@ class TrainableRanker(Ranker):
         self._check_categories(data)
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
-        if self._learns_order():
-            check_learnable(data, collective)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
-        if valid or self._learns_order():
-            warn_if_no_grades(chosen, data.labels)
+        needs = self._needs(data, base, collective)
+        optimized = self.training_metric() if needs == "metric" else None
+        check_learnable(data, needs, optimized, collective)
+        check_grades(data, valid, chosen, optimized)
         # A random seed is drawn by the first worker.
         seed = total(collective, self._seed() if collective.rank == 0 else 0)
         trained = self._fit(FitRequest(data, valid, chosen, base, callbacks, seed, checkpoint, collective))
@@ -235,9 +234,14 @@ class TrainableRanker(Ranker):
             what = "training on a cluster" if on_cluster else "checkpoints"
             raise ParameterError(f"{type(self).__name__} has no {what}: LambdaMART, MART and RandomForest have.")
 
-    def _learns_order(self) -> bool:
-        """True if it learns only from documents of a query with different labels."""
-        return False
+    def _needs(self, data: Dataset, base: Any, collective: Collective) -> Needs:
+        """What there must be in the data to learn from; the same for all workers."""
+        has_pairs = total(collective, int(data.pairs is not None)) > 0
+        has_start = base is not None or total(collective, int(data.base_score is not None)) > 0
+        # An objective of the user's own learns from what it likes; a pointwise loss also from what scores leave over.
+        has_objective = not isinstance(getattr(self, "objective", ""), str)
+        other = (has_pairs and self.can.pairs) or (has_start and self.can.needs == "labels")
+        return "nothing" if has_objective or other else self.can.needs
 
     def _seed(self) -> int:
         """The seed of all random choices; rankers without any have 0."""
