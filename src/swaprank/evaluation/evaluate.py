@@ -196,8 +196,11 @@ class RankingScorer:
         name = qid if isinstance(qid, str) else self.qid
         if qid is None and name is None:
             raise DataError(
-                "RankingScorer has no query ids: name their column of X, RankingScorer(…, qid='COLUMN'), or route them "
-                "with sklearn.set_config(enable_metadata_routing=True)."
+                Wording(
+                    "RankingScorer has no query ids: name their column of X, RankingScorer(…, qid='COLUMN'), or route "
+                    "them with sklearn.set_config(enable_metadata_routing=True) and qid=… of the search.",
+                    "",
+                )
             )
         if qid is None or isinstance(qid, str):
             qid = split_columns(X, {"qid": name})[1]["qid"]
