@@ -23,6 +23,7 @@ __all__ = [
     "ExportError",
     "ExportWarning",
     "Interrupted",
+    "LabelWarning",
     "MetricError",
     "MissingExtraError",
     "ModelFileError",
@@ -254,6 +255,18 @@ class PrecisionWarning(SwaprankWarning):
     ...     data = sr.Dataset([[1.7e9], [1.7e9 + 1], [1.7e9 + 2]], [0, 1, 2], qid=[1, 1, 1])
     >>> print(str(caught[0].message).partition(",")[2].partition(".")[0].strip())
     column 0: 3 distinct values become 1 in single precision (float32), in which features are stored
+    """
+
+
+class LabelWarning(SwaprankWarning):
+    """Labels from which little is learned, or that are no grades although the metric takes them for grades.
+
+    >>> import warnings, swaprank as sr
+    >>> data = sr.Dataset([[1.0], [2.0]], [0, 40], qid=[1, 1])
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     _ = sr.evaluate(data, [0.1, 0.2], "ndcg")
+    >>> print(str(caught[0].message).partition(":")[0])
+    ndcg
     """
 
 

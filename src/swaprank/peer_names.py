@@ -50,20 +50,42 @@ _ADVICE = {
     "importances(kind), or feature_importances_": "importance_type",
     "all pairs are used; see horizon": "lambdarank_pair_method",
     "the gain of the metric: 'ndcg@10(gain=linear)'": "ndcg_exp_gain",
-    "not available: positions and their bias": "position lambdarank_unbiased lambdarank_position_bias_regularization",
+    "sr.clicks learns the bias of positions from click logs": (
+        "position lambdarank_unbiased lambdarank_position_bias_regularization"
+    ),
     "the first of fit(metrics=[…]) is watched": "first_metric_only",
     "always the same model": "deterministic force_row_wise force_col_wise",
     "history_, after fit": "evals_result",
     "predict(X, n_trees=50)": "num_iteration iteration_range ntree_limit ntree_end",
+    "fit takes a Dask data frame, or data in parts, and trains on the workers of a cluster": (
+        "tree_learner num_machines machines machine_list_filename local_listen_port"
+    ),
     "contributions(X)": "pred_contrib pred_contribs",
     "apply(X)": "pred_leaf",
     "scores are never transformed": "raw_score output_margin prediction_type",
-    "one kind of boosting, on the CPU; document_fraction prefers large gradients, as GOSS does": (
+    "sr.baselines.RandomForest for random forests; otherwise one kind of boosting, on the CPU; document_fraction "
+    "prefers large gradients, as GOSS does": (
         "boosting_type boosting booster tree_method device device_type task_type data_sample_strategy"
     ),
 }
 """Advice for arguments that have no counterpart of the same meaning."""
 
+_ATTRIBUTES = {
+    "best_round_": "best_iteration_ best_iteration best_ntree_limit",
+    "history_, what was measured after every round; best_round_ is the best one": (
+        "best_score_ best_score evals_result_ evals_result get_evals_result"
+    ),
+    "save(path)": "save_model save_raw",
+    "sr.load(path), or sr.import_model(path) for a model of another library": "load_model",
+    "importances() or importances('splits')": "feature_importance get_feature_importance get_score get_fscore",
+    "model_": "booster_ get_booster",
+    "n_rounds_": "n_estimators_ n_iter_ tree_count_ num_trees num_boosted_rounds",
+    "feature_names_in_": "feature_name_ feature_name feature_names_",
+    "export(path, to='c'), or another format": "dump_model",
+}
+"""Our attributes and methods of fitted rankers, and what they are called elsewhere."""
+
+ATTRIBUTES = {theirs: ours for ours, names in _ATTRIBUTES.items() for theirs in names.split()}
 ARGUMENTS = {theirs: ours for ours, names in _ARGUMENTS.items() for theirs in names.split()}
 ADVICE = {theirs: advice for advice, names in _ADVICE.items() for theirs in names.split()}
 

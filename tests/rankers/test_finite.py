@@ -66,6 +66,7 @@ RANKERS: list[sr.Ranker] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::swaprank.errors.LabelWarning")
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("ranker", RANKERS, ids=str)
 def test_scores_are_finite_or_there_is_an_error(ranker: sr.Ranker, name: str) -> None:

@@ -199,9 +199,10 @@ def test_progress_in_a_notebook_is_one_output_that_changes(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     ranker = small().fit(TRAIN, valid={"<b>": VALI}, verbose=True)
-    assert len(shown) == ranker.n_rounds_
+    assert len(shown) == ranker.n_rounds_ + 1  # and the end
     assert shown[-1]["text/plain"].startswith("6 of 6  <b> ndcg@10 0.")
-    assert shown[-1]["text/html"].startswith('<progress value="6" max="6"></progress> <code>6 of 6  &lt;b&gt; ndcg@10')
+    assert shown[-2]["text/html"].startswith('<progress value="6" max="6"></progress> <code>6 of 6  &lt;b&gt; ndcg@10')
+    assert shown[-1]["text/html"].startswith("<code>6 of 6  &lt;b&gt; ndcg@10")
 
 
 def test_arguments_of_fit_that_belong_to_the_ranker_or_the_data() -> None:

@@ -41,7 +41,7 @@ class AdaRank(EarlyStopping, LinearRanker):
     """
 
     kind: ClassVar[str] = "adarank"
-    can: ClassVar[Capabilities] = replace(LinearRanker.can, rounds_parameter="n_rounds")
+    can: ClassVar[Capabilities] = replace(LinearRanker.can, rounds_parameter="n_rounds", needs="metric")
     metric: str | Metric = parameter(
         default="ndcg@10",
         kw_only=False,

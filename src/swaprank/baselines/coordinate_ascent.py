@@ -40,7 +40,7 @@ class CoordinateAscent(RandomChoices, LinearRanker):
     """
 
     kind: ClassVar[str] = "coordinate_ascent"
-    can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="pass")
+    can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="pass", needs="metric")
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric to maximize: the name of a metric, or a metric of your own."
     )

@@ -45,7 +45,9 @@ class KernelRankNet(PairProbabilities, KernelFeatures, RandomChoices, Regulariza
     """
 
     kind: ClassVar[str] = "kernel_ranknet"
-    can: ClassVar[Capabilities] = replace(RegularizationPath.can, models=(KernelMachine,), probabilities=True)
+    can: ClassVar[Capabilities] = replace(
+        RegularizationPath.can, models=(KernelMachine,), probabilities=True, pairs=True
+    )
     auto: ClassVar[Sequence[float]] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5)
     alone: ClassVar[float] = 0.003
     regularization: float | str | Sequence[float] = parameter(

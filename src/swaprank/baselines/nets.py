@@ -1,6 +1,7 @@
 """Nets that learn with other objectives than RankNet's and LambdaRank's: ListNet, RankProp and SoftRank."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from swaprank.objectives.listwise import ListNetObjective, SoftRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.pointwise import RankPropObjective
 from swaprank.parameters import parameter
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.net_ranker import NetRanker
 
 FIRST_SCORES = np.float32(0.01)
@@ -58,6 +60,7 @@ class RankProp(NetRanker):
     """
 
     kind: ClassVar[str] = "rankprop"
+    can: ClassVar[Capabilities] = replace(NetRanker.can, needs="labels")
 
     def _objective(self) -> Objective:
         return RankPropObjective()
@@ -80,6 +83,7 @@ class SoftRank(NetRanker):
     """
 
     kind: ClassVar[str] = "softrank"
+    can: ClassVar[Capabilities] = replace(NetRanker.can, needs="metric")
     metric: str | Metric = parameter(
         default="ndcg@10",
         kw_only=False,

@@ -20,7 +20,9 @@ from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, RandomChoi
 class PerceptronRanker(Epochs, EarlyStopping, RandomChoices, LinearRanker):
     """A linear ranker that learns by PRank's steps; training itself uses one thread per learner."""
 
-    can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="epoch", rounds_parameter="n_epochs")
+    can: ClassVar[Capabilities] = replace(
+        LinearRanker.can, round_name="epoch", rounds_parameter="n_epochs", needs="labels"
+    )
     standardize: bool = parameter(
         default=True,
         text="Divide every feature by its standard deviation. Its mean is subtracted in any case, and replaces missing "

@@ -113,7 +113,7 @@ class PairWeights(ABC):
 class WeakRankerBoosting(EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
     """A weighted sum of weak rankers, as a forest of trees with one split each."""
 
-    can: ClassVar[Capabilities] = Capabilities(models=(Forest,), rounds_parameter="n_rounds")
+    can: ClassVar[Capabilities] = Capabilities(models=(Forest,), rounds_parameter="n_rounds", needs="order")
     n_rounds: int = parameter(
         default=300, low=0, high=10**7, tuned_at=1000, text="Maximum number of rounds: of weak rankers."
     )

@@ -30,7 +30,9 @@ def _read_members(value: Any) -> list[dict[str, Any]]:
 class EnsembleRanker(TrainableRanker):
     """Combines the scores of fitted rankers, which are the parameter `members`."""
 
-    can: ClassVar[Capabilities] = Capabilities(models=(Ensemble,), learns_from="rankers", categories=True)
+    can: ClassVar[Capabilities] = Capabilities(
+        models=(Ensemble,), learns_from="rankers", categories=True, needs="metric"
+    )
     members: Any = parameter(default=None, is_ranker=True, text="Two or more fitted rankers.")
     base_ranker = None
 

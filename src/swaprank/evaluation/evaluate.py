@@ -14,6 +14,7 @@ from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.errors import DataError, Wording
 from swaprank.evaluation.given_scores import scores_of
 from swaprank.evaluation.results import Evaluation, MetricResult, pooled
+from swaprank.metrics.grades import warn_if_no_grades
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -56,10 +57,10 @@ def evaluate(
     if isinstance(data, Parts):
         return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
     lists = _ranked_lists(data, scores, subtopics)
-    bound = [
-        metric.bind(lists.labels, lists.indptr, **lists.beside._asdict())
-        for metric in parse_metrics(metrics, convention)
-    ]
+    parsed = parse_metrics(metrics, convention)
+    if isinstance(data, Dataset):
+        warn_if_no_grades(parsed, lists.labels)
+    bound = [metric.bind(lists.labels, lists.indptr, **lists.beside._asdict()) for metric in parsed]
     results = tuple(
         MetricResult(each.metric, values, n_without_relevant=int(each.terms.is_empty.sum()))
         for each, values in zip(bound, measure_each(bound, lists.scores, n_threads), strict=True)
@@ -214,11 +215,11 @@ def _bounds(sizes: list[int]) -> Ints:
 
 @final
 class RankingScorer:
-    """A metric for `scoring` in scikit-learn's searches; the query ids are a column of X, so none need be routed.
+    """A metric for `scoring` in scikit-learn's searches; the query ids are a column of X, or are routed.
 
     Args:
         metric: The metric, or its name.
-        qid: The name of the column of query ids.
+        qid: The name of the column of query ids. If None, they are routed: see scikit-learn's metadata routing.
 
     >>> import pandas as pd, swaprank as sr
     >>> from sklearn.model_selection import GroupKFold, cross_val_score
@@ -233,12 +234,30 @@ class RankingScorer:
     (3,)
     """
 
-    def __init__(self, metric: str | Metric, *, qid: str) -> None:
+    def __init__(self, metric: str | Metric, *, qid: str | None = None) -> None:
         self.metric, self.qid = parse_metric(metric), qid
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def get_metadata_routing(self) -> Any:
+        """Tell scikit-learn that it takes a routed qid."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="qid", alias=True)
+        return request
+
+    def __call__(self, estimator: Any, X: Any, y: Any, *, qid: Any = None) -> float:
         """The mean of the metric for the scores that an estimator predicts; larger is better."""
-        qid = split_columns(X, {"qid": self.qid})[1]["qid"]
+        name = qid if isinstance(qid, str) else self.qid
+        if qid is None and name is None:
+            raise DataError(
+                Wording(
+                    "RankingScorer has no query ids: name their column of X, RankingScorer(…, qid='COLUMN'), or route "
+                    "them with sklearn.set_config(enable_metadata_routing=True) and qid=… of the search.",
+                    "",
+                )
+            )
+        if qid is None or isinstance(qid, str):
+            qid = split_columns(X, {"qid": name})[1]["qid"]
         labels = Dataset(np.zeros((len(qid), 1)), y, qid=qid)
         return evaluate(labels, estimator.predict(X), self.metric).results[0].mean
 

@@ -11,7 +11,7 @@ from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import model_features
 from swaprank.data.frames import column_names, split_columns
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 
 
 def as_data(X: Any, **columns: Any) -> Dataset | Parts:
@@ -56,7 +56,15 @@ def as_dataset(
         # The words that people search for, and that scikit-learn's checks want.
         raise DataError(f"this requires y to be passed, but the target y is None: {needed}")
     if "qid" not in given and "group" not in given:
-        raise DataError(f"query ids are missing: {needed}")
+        raise DataError(
+            f"query ids are missing: {needed}",
+            Wording(
+                " In searches of scikit-learn, such as GridSearchCV, qid reaches fit and score with "
+                "sklearn.set_config(enable_metadata_routing=True); without it, let the query ids be a column of X and "
+                "give scoring=sr.evaluation.RankingScorer('ndcg@10', qid='COLUMN').",
+                "",
+            ),
+        )
     if named := {name: given[name] for name in NAMED_COLUMNS if isinstance(given.get(name), str)}:
         X, columns = split_columns(X, named)
         given |= columns

@@ -1,6 +1,7 @@
 """LambdaMART: boosted trees for any ranking metric."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError, Wording
@@ -15,6 +16,7 @@ from swaprank.objectives.weighted_sum import WeightedSum
 from swaprank.objectives.with_squared_error import WithSquaredError
 from swaprank.parameters import parameter
 from swaprank.rankers.growth_trial import FEWEST_TREES, MOST_DOCUMENTS
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.shared_parameters import SwapGradients
 from swaprank.rankers.tree_ranker import Facts, TreeRanker
 from swaprank.trees.tree_rules import (
@@ -54,6 +56,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     """
 
     kind: ClassVar[str] = "lambdamart"
+    can: ClassVar[Capabilities] = replace(TreeRanker.can, needs="metric")
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric to optimize: the name of a metric, or a metric of your own."
     )

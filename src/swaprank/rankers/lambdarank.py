@@ -1,5 +1,6 @@
 """LambdaRank: a net for any ranking metric."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal, final
 
 from swaprank.data.dataset import Dataset
@@ -10,6 +11,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.with_pairs import WithPairs, default_pair_weight
 from swaprank.parameters import parameter
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.shared_parameters import SwapGradients
 
@@ -33,6 +35,7 @@ class LambdaRank(SwapGradients, NetRanker):
     """
 
     kind: ClassVar[str] = "lambdarank"
+    can: ClassVar[Capabilities] = replace(NetRanker.can, needs="metric")
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric to optimize: the name of a metric, or a metric of your own."
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field
-from typing import Any, Generic, Literal, TypeVar, final, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -172,6 +172,9 @@ def not_fitted(ranker: object) -> NotFittedError:
     return NotFittedError(f"this {type(ranker).__name__} has not been fitted: call fit first, or load a model.")
 
 
+Needs: TypeAlias = Literal["metric", "order", "labels", "nothing"]
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """Answers for everybody who handles rankers of any kind: tuning, model files, reports, clusters."""
@@ -192,3 +195,8 @@ class Capabilities:
     """True if differences of its scores are log odds of one document being better than another."""
     workers: bool = False
     """True if it trains on a cluster, and has checkpoints."""
+    needs: Needs = "labels"
+    """What there must be to learn from: documents of a query that the metric tells apart, documents of a query with
+    different labels, different labels anywhere, or nothing."""
+    pairs: bool = False
+    """True if it learns from given pairs of documents, in place of labels."""

@@ -65,7 +65,7 @@ class LinearRanker(TrainableRanker):
     changes no order. `model_` has the weights of the features as they are.
     """
 
-    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel,))
+    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel,), needs="order")
     standardize: bool = parameter(
         default=True,
         tune=[True, False],

@@ -44,7 +44,9 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
     epoch on the training data if `restart_rounds` is given. Training itself uses one thread.
     """
 
-    can: ClassVar[Capabilities] = Capabilities(models=(Net,), round_name="epoch", rounds_parameter="n_epochs")
+    can: ClassVar[Capabilities] = Capabilities(
+        models=(Net,), round_name="epoch", rounds_parameter="n_epochs", needs="order"
+    )
     hidden: Sequence[int] = parameter(default=(10,), tune=[(), (5,), (10,), (20,), (50,), (20, 10)])
     activation: Activation = parameter(
         default="tanh",

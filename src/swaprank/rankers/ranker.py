@@ -18,7 +18,7 @@ from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
-from swaprank.peer_names import check_arguments
+from swaprank.peer_names import ATTRIBUTES, check_arguments
 from swaprank.rankers.given_data import as_dataset, plus_base_score
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
@@ -112,6 +112,14 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def feature_names_in_(self) -> Any:
         """The names of the features, as an array."""
         return np.array(self.learned_.feature_names, dtype=object)
+
+    def __getattr__(self, name: str) -> Any:
+        """An AttributeError, with our name for attributes of other libraries."""
+        if name in ATTRIBUTES:
+            hint = f"{type(self).__name__} has no attribute '{name}'; in swaprank: {ATTRIBUTES[name]}."
+            raise AttributeError(hint, name=name, obj=self)
+        # A property that fails, such as that of a ranker that is not fitted, says so itself.
+        return object.__getattribute__(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         """True if there is a model."""

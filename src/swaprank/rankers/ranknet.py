@@ -38,7 +38,7 @@ class RankNet(PairProbabilities, NetRanker):
     """
 
     kind: ClassVar[str] = "ranknet"
-    can: ClassVar[Capabilities] = replace(NetRanker.can, probabilities=True)
+    can: ClassVar[Capabilities] = replace(NetRanker.can, probabilities=True, pairs=True)
     objective: Literal["ranknet"] | Objective = parameter(
         default="ranknet", text='"ranknet", the cross entropy of the pairs; or an instance, such as a CustomObjective.'
     )

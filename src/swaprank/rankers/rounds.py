@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, final
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from swaprank.objectives.goals import Goal
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
 from swaprank.rankers.watched_goals import WatchedGoals
-from swaprank.rendering.bars import LOGGER, UpdateBar, best_bar, line_bar, print_to_stderr
+from swaprank.rendering.bars import LOGGER, UpdateBar, best_bar, line_bar, print_progress
 
 VALID = Hint("valid", ..., "--valid FILE", call="fit")
 
@@ -58,6 +58,12 @@ class Progress(NamedTuple):
     """This round's metrics, by set and metric."""
     best_round: int
     """The best round so far; 0 is the start. If nothing is watched, this round."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """An AttributeError, with our name for what callbacks of LightGBM are told."""
+        theirs = {"iteration": "round", "end_iteration": "n_rounds", "evaluation_result_list": "measured"}
+        ours = f"; in swaprank: {theirs[name]}" if name in theirs else ""
+        raise AttributeError(f"'Progress' object has no attribute '{name}'{ours}", name=name, obj=self)
 
     def measured_text(self) -> str:
         """This round's metrics on one line."""
@@ -295,7 +301,7 @@ def shown_trainings(verbose: bool | int, unit: str = "round") -> Iterator[Callab
     if verbose <= 0:
         yield lambda title: []
         return
-    lines = nullcontext(line_bar(unit, print_to_stderr, every=int(verbose)))
+    lines = nullcontext(line_bar(unit, print_progress, every=int(verbose)))
     with best_bar(unit) if verbose == 1 else lines as update:
         yield lambda title: [show_rounds(update, title)]
 

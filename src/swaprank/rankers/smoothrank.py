@@ -75,7 +75,9 @@ class SmoothRank(KernelFeatures, HiddenLayers, RandomChoices, TrainableRanker):
     """
 
     kind: ClassVar[str] = "smoothrank"
-    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel, KernelMachine, Net), round_name="step")
+    can: ClassVar[Capabilities] = Capabilities(
+        models=(LinearModel, KernelMachine, Net), round_name="step", needs="metric"
+    )
     metric: str | Metric = parameter(
         default="ndcg@50",
         kw_only=False,

@@ -23,8 +23,10 @@ from swaprank.parameters import parameter
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.endings import ending
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
-from swaprank.rankers.learned import History, Learned
+from swaprank.rankers.learnable import check_grades, check_learnable
+from swaprank.rankers.learned import History, Learned, Needs
 from swaprank.rankers.observers import observed
+from swaprank.rankers.peer_callbacks import translated_callbacks
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import (
     Callback,
@@ -35,7 +37,7 @@ from swaprank.rankers.rounds import (
     shown_trainings,
 )
 from swaprank.rankers.seen import see
-from swaprank.rendering.bars import LOGGER, print_to_stderr
+from swaprank.rendering.bars import LOGGER, print_progress
 from swaprank.seeds import seed_of
 from swaprank.trees.binning import Bins
 
@@ -172,7 +174,8 @@ class TrainableRanker(Ranker):
         else:
             parts = {name: validation_data(name, each, columns) for name, each in given_sets.items()}
             observed_sets = {"train": data, **parts}
-        own_callbacks, file = checked_callbacks(callbacks), as_checkpoint(checkpoint, checkpoint_every)
+        own_callbacks = translated_callbacks(callbacks, bool(given_sets), self.can.round_name)
+        file = as_checkpoint(checkpoint, checkpoint_every)
         with (
             observed(own_callbacks, self, observed_sets),
             shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown,
@@ -196,7 +199,7 @@ class TrainableRanker(Ranker):
         if self.interrupted_:
             raise Interrupted(self)
         if (ended := ending(self)) is not None:
-            (print_to_stderr if verbose > 0 else LOGGER.info)(str(ended))
+            (print_progress if verbose > 0 else LOGGER.info)(str(ended))
         return self
 
     def fit_shard(
@@ -240,6 +243,10 @@ class TrainableRanker(Ranker):
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
+        needs = self._needs(data, base, collective)
+        optimized = self.training_metric() if needs == "metric" else None
+        check_learnable(data, needs, optimized, collective)
+        check_grades(data, valid, chosen, optimized)
         # A random seed is drawn by the first worker.
         seed = total(collective, self._seed() if collective.rank == 0 else 0)
         trained = self._fit(FitRequest(data, valid, chosen, base, callbacks, seed, checkpoint, collective))
@@ -250,6 +257,15 @@ class TrainableRanker(Ranker):
         if not self.can.workers:
             what = "training on a cluster" if on_cluster else "checkpoints"
             raise ParameterError(f"{type(self).__name__} has no {what}: LambdaMART, MART and RandomForest have.")
+
+    def _needs(self, data: Dataset, base: Any, collective: Collective) -> Needs:
+        """What there must be in the data to learn from; the same for all workers."""
+        has_pairs = total(collective, int(data.pairs is not None)) > 0
+        has_start = base is not None or total(collective, int(data.base_score is not None)) > 0
+        # An objective of the user's own learns from what it likes; a pointwise loss also from what scores leave over.
+        has_objective = not isinstance(getattr(self, "objective", ""), str)
+        other = (has_pairs and self.can.pairs) or (has_start and self.can.needs == "labels")
+        return "nothing" if has_objective or other else self.can.needs
 
     def _seed(self) -> int:
         """The seed of all random choices; rankers without any have 0."""

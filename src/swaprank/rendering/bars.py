@@ -18,17 +18,19 @@ UpdateBar: TypeAlias = Callable[[int, int, str, str], None]
 PrintLine: TypeAlias = Callable[[str], None]
 
 
-def print_to_stderr(line: str) -> None:
-    """Print a line at once."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+def print_progress(line: str) -> None:
+    """Print a line at once: to standard error, or in a notebook, which shows that as an error, to standard output."""
+    stream = sys.stdout if _in_notebook() else sys.stderr
+    stream.write(f"{line}\n")
+    stream.flush()
 
 
 @contextmanager
-def best_bar(unit: str, print_line: PrintLine = print_to_stderr) -> Iterator[UpdateBar]:
+def best_bar(unit: str, print_line: PrintLine = print_progress) -> Iterator[UpdateBar]:
     """The bar that fits where standard error goes; yields a function that updates it."""
     if _in_notebook():
-        yield _notebook_bar()
+        with _notebook_bar() as update:
+            yield update
     elif sys.stderr.isatty():
         with terminal_bar() as update:
             yield update
@@ -79,16 +81,18 @@ def _in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _notebook_bar() -> UpdateBar:
-    """One line of output with a bar, which is replaced after every step."""
+@contextmanager
+def _notebook_bar() -> Iterator[UpdateBar]:
+    """One line of output with a bar, which is replaced after every step; at the end, only its text stays."""
     from html import escape
 
     from IPython.display import display
 
     shown: Any = None
+    text = ""
 
     def update(done: int, total: int, title: str, details: str) -> None:
-        nonlocal shown
+        nonlocal shown, text
         text = f"{title}  {done:,} of {total:,}  {details}".strip()
         content = {
             "text/plain": text,
@@ -99,4 +103,8 @@ def _notebook_bar() -> UpdateBar:
         else:
             shown.update(content, raw=True)
 
-    return update
+    try:
+        yield update
+    finally:
+        if shown is not None:
+            shown.update({"text/plain": text, "text/html": f"<code>{escape(text)}</code>"}, raw=True)
