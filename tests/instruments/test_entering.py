@@ -78,14 +78,13 @@ def test_a_sum_of_trees_and_weights_enters_by_what_it_finds() -> None:
 def test_categories_and_missing_values() -> None:
     import pandas as pd
 
-    brands = pd.Categorical(["x", "y", "z", "z", "y", "x"])
-    frame = pd.DataFrame({"price": [1.0, 2, np.nan, 4, 5, 6], "brand": brands})
-    data = sr.Dataset(frame, [3, 1, 0, 0, 1, 3], qid=[1] * 3 + [2] * 3)
-    ranker = sr.MART(n_trees=5, n_leaves=4, min_docs_in_leaf=1).fit(data)
-    (change,) = sr.instruments.changes_to_enter(ranker, data, 3, 1, features=["brand"]).changes
+    frame = pd.DataFrame({"price": [np.nan, 2.0, 3.0] * 20, "brand": pd.Categorical(["z", "y", "x"] * 20)})
+    data = sr.Dataset(frame, [0, 1, 3] * 20, qid=np.repeat(np.arange(20), 3))
+    ranker = sr.MART(n_trees=5, n_leaves=4, min_docs_in_leaf=1).fit(data.with_features(["brand"]))
+    (change,) = sr.instruments.changes_to_enter(ranker, data, 0, 1).changes
     assert (change.value, change.new_value, change.rank) == ("z", "x", 1)
     linear = sr.LinearRegressionRanker(regularization=0.0).fit(data.with_features(["price"]))
-    (change,) = sr.instruments.changes_to_enter(linear, data.with_features(["price"]), 2, 1).changes
+    (change,) = sr.instruments.changes_to_enter(linear, data.with_features(["price"]), 0, 1).changes
     assert change.value is None
     assert change.rank == 1
 
