@@ -101,6 +101,15 @@ def draw_instruments() -> None:
     changed[::4, 6] = np.nan
     forest = sr.LambdaMART("ndcg@10", n_trees=60, n_leaves=15).fit(train)
     sr.drift(forest, test.replace(features=changed)).draw(HERE / "drift.svg")
+    draw_pair()
+
+
+def draw_pair() -> None:
+    """The waterfall of docs/instruments.md."""
+    train, test = sr.datasets.random_search((60, 20), n_documents=20, random_state=0)
+    ranker = sr.LambdaMART(n_trees=50, n_leaves=9).fit(train)
+    rows = ranker.rank(test, k=4)["row"][:4].tolist()
+    sr.explain_pair(ranker, test, rows[0], rows[3]).draw(HERE / "pair.svg", n_features=7)
 
 
 def draw_indicators() -> None:

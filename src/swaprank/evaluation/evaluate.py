@@ -257,7 +257,7 @@ class RankingScorer:
                 )
             )
         if qid is None or isinstance(qid, str):
-            qid = split_columns(X, {"qid": name})[1]["qid"]
+            qid = split_columns(X, {"qid": str(name)})[1]["qid"]
         labels = Dataset(np.zeros((len(qid), 1)), y, qid=qid)
         return evaluate(labels, estimator.predict(X), self.metric).results[0].mean
 

@@ -155,7 +155,7 @@ def _changes(ranker: Ranker, listed: ListedDocuments, scores: Floats, k: int, tr
         def scored(values: Features, f: int = f) -> Floats:
             rows = np.repeat(row[None, :], len(values), axis=0)
             rows[:, f] = values
-            return model.score(read_only(rows), 1) + base
+            return np.asarray(model.score(read_only(rows), 1) + base)
 
         n_codes = pieces.n_codes.get(f, 0) if known is None else len(known)
         if n_codes:

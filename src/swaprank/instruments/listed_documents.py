@@ -131,10 +131,10 @@ def _in_one_query(data: Dataset, query: int | None, documents: list[Any]) -> lis
         raise DataError(f"{len(common):,} queries have the documents {listed}: choose one by ", QUERY, ".")
     only = common.pop()
     within = [[int(row) for row in rows if queries[row] == only] for rows in candidates]
-    for document, rows in zip(documents, within, strict=True):
-        if len(rows) > 1:
-            raise DataError(f"{len(rows)} documents of the query have the id {document!r}: give the number of a row.")
-    return [rows[0] for rows in within]
+    for document, places in zip(documents, within, strict=True):
+        if len(places) > 1:
+            raise DataError(f"{len(places)} documents of the query have the id {document!r}: give the number of a row.")
+    return [places[0] for places in within]
 
 
 def _rows_of(data: Dataset, document: Any) -> Ints:
