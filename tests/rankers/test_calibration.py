@@ -142,9 +142,21 @@ def test_commands(tmp_path: Path) -> None:
     RANKER.save(tmp_path / "model.swaprank")
     for name, data in (("vali", VALI), ("test", TEST)):
         sr.write_letor(data, tmp_path / f"{name}.txt")
-    told = here("calibrate", "model.swaprank", "vali.txt", "-o", "new.swaprank", "--test", "test.txt", folder=tmp_path)
+    told = here(
+        "calibrate",
+        "model.swaprank",
+        "vali.txt",
+        "-o",
+        "new.swaprank",
+        "--test",
+        "test.txt",
+        "--figure",
+        "r.svg",
+        folder=tmp_path,
+    )
     assert told.code == 0
     assert "95% interval" in told.out
+    assert "observed" in (tmp_path / "r.svg").read_text()
     assert here("predict", "new.swaprank", "test.txt", "--calibrated", "-o", "p.txt", folder=tmp_path).code == 0
     written: Any = sr.read_scores(tmp_path / "p.txt")
     np.testing.assert_allclose(written, RANKER.calibrate(VALI).calibrated(TEST), atol=1e-6)

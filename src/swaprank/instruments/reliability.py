@@ -88,9 +88,9 @@ class Reliability(Result):
             np.array([getattr(each, name) for each in self.bins]) for name in ("predicted", "observed", "low", "high")
         )
         ends = [min(x.min(), y.min()), max(x.max(), y.max())]
-        axes.plot(ends, ends, color="#999999", linestyle=":")
+        axes.plot(ends, ends, color="#999999", linestyle=":", label="as predicted")
         axes.vlines(x, np.where(np.isnan(low), y, low), np.where(np.isnan(high), y, high), color="#1a7f5a")
-        axes.plot(x, y, "o-", color="#1a7f5a", linewidth=1)
+        axes.plot(x, y, "o-", color="#1a7f5a", linewidth=1, label="observed, 95% interval")
         return finish_chart(axes, f"Reliability ({self.n_queries:,} queries)", "predicted", "observed")
 
 
