@@ -101,6 +101,7 @@ def draw_instruments() -> None:
     changed[::4, 6] = np.nan
     forest = sr.LambdaMART("ndcg@10", n_trees=60, n_leaves=15).fit(train)
     sr.drift(forest, test.replace(features=changed)).draw(HERE / "drift.svg")
+    sr.instruments.reliability(forest.calibrate(vali, rel=3), test).draw(HERE / "reliability.svg")
     draw_pair()
 
 

@@ -13,6 +13,7 @@ import swaprank as sr
 from swaprank.cli.cmd_agreement import agreement
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
+from swaprank.cli.cmd_calibrate import calibrate
 from swaprank.cli.cmd_click_abtest import clicks_abtest
 from swaprank.cli.cmd_click_count import clicks_count
 from swaprank.cli.cmd_click_models import clicks_check, clicks_models
@@ -47,7 +48,7 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Getting started": (demo, info, generate, warm),
-    "Training and prediction": (bin_, train, tune, cv, combine, predict),
+    "Training and prediction": (bin_, train, tune, cv, combine, calibrate, predict),
     "Exchange with other systems": (export, import_),
     "Evaluation": (evaluate, compare, report, explore, agreement),
     "Analysis": (explain, certify, drift, reproduce),

@@ -25,6 +25,9 @@ def predict(
         ),
     ] = None,
     trees: Annotated[int | None, typer.Option(min=0, help="Use only the first trees.", show_default="all")] = None,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Probabilities or labels in place of scores, after calibrate.")
+    ] = False,
     threads: Threads = None,
     *,
     columns: Columns,
@@ -40,7 +43,12 @@ def predict(
     documents = read_for(ranker, data, columns, unlabeled=True)
     if trees is not None and ranker.model_.n_stages == 0:
         raise sr.errors.ParameterError(f"--trees requires a model made of trees; {model} is a {ranker.kind}.")
-    scores = ranker.predict(documents) if trees is None else ranker.predict_stage(documents, trees)
+    if calibrated and trees is not None:
+        raise sr.errors.ParameterError("--calibrated is for all trees: leave out --trees.")
+    if calibrated:
+        scores = ranker.calibrated(documents)
+    else:
+        scores = ranker.predict(documents) if trees is None else ranker.predict_stage(documents, trees)
     if output is None:
         print_result("\n".join(map(repr, scores.tolist())))
         return

@@ -11,4 +11,6 @@ from .jacobian import LambdaJacobian as LambdaJacobian
 from .jacobian import lambda_jacobian as lambda_jacobian
 from .pair_effects import EffectivePairs as EffectivePairs
 from .pair_effects import effective_pairs as effective_pairs
+from .reliability import Reliability as Reliability
+from .reliability import reliability as reliability
 from .shap_objects import shap_explanation as shap_explanation

@@ -266,7 +266,7 @@ def _polish(
             break
         settings = settings._replace(seed=(settings.seed[0], settings.seed[1] + 1))
         better_ranker = copy(certificate.ranker)
-        better_ranker.learned_ = replace(better_ranker.learned_, model=better)
+        better_ranker.learned_ = replace(better_ranker.learned_, model=better, calibration=None)
         certificate = _test(better_ranker, probe, settings)
         values.append(certificate.value)
     return replace(certificate, values=tuple(values))

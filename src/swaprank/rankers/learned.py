@@ -11,6 +11,7 @@ from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.model import Model
 from swaprank.parameters import Bounds, check_parameter
+from swaprank.rankers.calibration import Calibration, read_calibration, saved_calibration
 from swaprank.rankers.seen import Seen, read_seen, saved_seen
 
 T = TypeVar("T")
@@ -110,6 +111,10 @@ class Learned:
     """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
     seen: Seen | None = field(default=None, metadata={"read": read_seen, "save": saved_seen, "optional": True})
     """Counts of what training has seen, for `drift`; None if they are not known."""
+    calibration: Calibration | None = field(
+        default=None, metadata={"read": read_calibration, "save": saved_calibration, "optional": True}
+    )
+    """From scores to probabilities or labels, see `Ranker.calibrate`; None if there is none."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """Values that a kind of ranker finds beside its model, such as a regularization; see `found`."""
 

@@ -203,7 +203,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         if begun is None:
             self.learned_ = replace(self._learned_from(data, Trained(model, {}, number, number), seed), seen=None)
         else:
-            self.learned_ = replace(begun, model=model, n_rounds=number, best_round=number)
+            self.learned_ = replace(begun, model=model, n_rounds=number, best_round=number, calibration=None)
         self._stepper = trainer.stepper
         return self
 

@@ -130,7 +130,9 @@ class OnlineRanker(RandomChoices, Ranker):
         features, learned = self._scaled(X), self.learned_
         shown, credit = np.empty(min(self.n_shown, len(features)), np.int64), np.zeros(min(self.n_shown, len(features)))
         show_page(self.rules(), features, self.standardized_weights_, learned.n_rounds, shown, credit)
-        self.learned_ = replace(learned, n_rounds=learned.n_rounds + 1, best_round=learned.n_rounds + 1)
+        self.learned_ = replace(
+            learned, n_rounds=learned.n_rounds + 1, best_round=learned.n_rounds + 1, calibration=None
+        )
         return Page(learned.n_rounds, tuple(shown.tolist()), tuple(credit.tolist()))
 
     def clicked(self, page: Page, X: Any, click: Any) -> None:
@@ -162,6 +164,7 @@ class OnlineRanker(RandomChoices, Ranker):
             model=replace(self.model_, weights=weights * self.scale_),
             n_rounds=n,
             best_round=n,
+            calibration=None,
             found={**learned.found, "standardized_weights": weights},
         )
 

@@ -3,7 +3,8 @@
 import os
 from abc import ABC
 from collections.abc import Callable, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import ATTRIBUTES, check_arguments
+from swaprank.rankers.calibration import Calibration, fit_calibration
 from swaprank.rankers.given_data import as_dataset, plus_base_score
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
@@ -163,6 +165,67 @@ class Ranker(Parameters, BaseEstimator, ABC):
             return scores
         return self._plus_base_score(self._of_rows(X, lambda rows: self.model_.score(rows, self.n_threads)), X)
 
+    def calibrate(
+        self,
+        valid: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        method: Literal["isotonic", "platt"] = "isotonic",
+        target: Literal["probability", "label"] = "probability",
+        rel: float = 1.0,
+    ) -> Self:
+        """A ranker with the same scores, whose `calibrated` gives probabilities of relevance, or expected labels.
+
+        Args:
+            valid: Judged documents that the ranker was not trained on: a Dataset, or a feature matrix with y and qid.
+                Their weights count.
+            y: Labels, one per row.
+            qid: Query ids, one per row.
+            method: "isotonic" is any rising function, for a thousand documents or more; "platt" is a logistic curve
+                with two parameters, for fewer.
+            target: "probability" that a document is relevant, or its expected "label".
+            rel: Labels from here on are relevant.
+
+        >>> import swaprank as sr
+        >>> train, vali, test = sr.datasets.random_net((50, 50, 10), n_features=3, random_state=0)
+        >>> ranker = sr.MART(n_trees=20).fit(train).calibrate(vali)
+        >>> values = ranker.calibrated(test)
+        >>> bool(0 < values.min() < values.max() < 1), (values.argsort() == ranker.predict(test).argsort()).all()
+        (True, np.True_)
+        """
+        data = self._judged(valid, y, qid=qid)
+        learned = replace(
+            self.learned_,
+            calibration=fit_calibration(
+                self.predict(data),
+                data.labels,
+                data.sample_weight,
+                data.n_queries,
+                method=method,
+                target=target,
+                rel=rel,
+            ),
+        )
+        calibrated = copy(self)
+        calibrated.learned_ = learned
+        return calibrated
+
+    @property
+    def calibration_(self) -> Calibration:
+        """The function from scores to probabilities or labels; ParameterError before `calibrate`."""
+        found = self.learned_.calibration
+        if found is None:
+            raise ParameterError(
+                "this ranker is not calibrated: ",
+                Wording("ranker.calibrate(valid) returns one that is.", "run swaprank calibrate first."),
+            )
+        return found
+
+    def calibrated(self, X: Any) -> Floats:
+        """Probabilities of relevance or expected labels, one per row: `predict`, calibrated. The order is the same."""
+        return self.calibration_.of(self.predict(X))
+
     def predict_stage(self, X: Any, n_stages: int) -> Floats:
         """Scores by the first parts of the model only, such as its first trees."""
         self.check_fitted()
@@ -271,8 +334,11 @@ class Ranker(Parameters, BaseEstimator, ABC):
         np.True_
         """
         from swaprank.exchange.export import export
+        from swaprank.exchange.exported import warn_of_export
 
         self.check_fitted()
+        if self.learned_.calibration is not None:
+            warn_of_export("other systems get the scores, not the calibrated values: the calibration is not exported.")
         export(
             self.model_,
             self._feature_names(),

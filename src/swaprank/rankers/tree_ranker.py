@@ -325,5 +325,5 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         )
         forest = replace(self.trees_, leaf_value=np.concatenate((base.leaf_value, fitted)))
         refitted = copy(self)
-        refitted.learned_ = replace(self.learned_, model=with_trees(self.model_, forest), history={})
+        refitted.learned_ = replace(self.learned_, model=with_trees(self.model_, forest), history={}, calibration=None)
         return refitted
