@@ -84,13 +84,10 @@ def test_text_filters_by_query_id(url: str) -> None:
 @pytest.mark.parametrize(
     ("path", "given"),
     [
-        ("query", {"query": 30}),
         ("query", {"query": "x"}),
         ("query", {}),
         ("query", {"query": 0, "metric": 9}),
-        ("document", {"query": 0, "document": 10}),
         ("document", {"query": 0, "document": 0, "ranking": 2}),
-        ("pair", {"query": 0, "a": 0, "b": 99}),
         ("pair", {"query": 0, "a": 0, "b": 1, "ranking": 1}),
         ("edit", {"query": 0, "document": 0, "value:nope": 1}),
         ("edit", {"query": 0, "document": 0, "value:1": "many"}),
@@ -103,6 +100,53 @@ def test_wrong_questions_have_an_answer(url: str, path: str, given: dict[str, An
     status, answer = get(url, path, **given)
     assert status == 400
     assert answer["error"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("query", {"query": 30}),
+        ("document", {"query": 30, "document": 0}),
+        ("document", {"query": 0, "document": 10}),
+        ("pair", {"query": 0, "a": 0, "b": 99}),
+    ],
+)
+def test_what_is_not_there_is_not_found(url: str, path: str, given: dict[str, Any]) -> None:
+    status, answer = get(url, path, **given)
+    assert status == 404
+    assert " no " in answer["error"]
+
+
+def test_binned_documents_are_explained_but_not_edited() -> None:
+    train = TRAIN.binned()
+    ranker = sr.LambdaMART(n_trees=3, n_leaves=4, min_docs_in_leaf=5).fit(train)
+    with pytest.raises(sr.errors.DataError, match="give a second ranking"):
+        sr.reporting.explore(train, {"new": ranker}, open_browser=False)
+    with sr.reporting.explore(train, {"new": ranker, "old": np.arange(len(train))}, open_browser=False) as explorer:
+        pair = get(explorer.url, "pair", query=1, a=2, b=5)[1]
+        assert sum(each["contribution"] for each in pair["features"]) == pytest.approx(pair["difference"])
+        status, found = get(explorer.url, "document", query=0, document=0)
+        assert status == 200
+        assert "nothing can be edited" in found["html"]
+        assert "<input" not in found["html"]
+        status, found = get(explorer.url, "edit", query=0, document=0, **{"value:1": "2"})
+        assert status == 400
+        assert "nothing can be edited" in found["error"]
+
+
+def test_segments_filter_queries() -> None:
+    of_query = np.array(["mobile", "desktop", "tablet"])[np.arange(TEST.n_queries) % 3]
+    columns = {"device": np.repeat(of_query, N_DOCUMENTS), "price": np.arange(len(TEST))}
+    with sr.reporting.explore(TEST.replace(columns=columns), {"new": "1", "old": "price"}, open_browser=False) as made:
+        page = get(made.url)[1]
+        assert 'data-segment="device"' in page
+        assert 'data-segment="price"' not in page
+        for device in ("mobile", "tablet"):
+            found = get(made.url, "queries", order="given", **{"segment:device": device})[1]["queries"]
+            assert [each["query"] for each in found] == np.flatnonzero(of_query == device).tolist()
+        assert get(made.url, "queries", **{"segment:device": "watch"})[1]["total"] == 0
+        assert get(made.url, "queries", text="DESK")[1]["total"] == (of_query == "desktop").sum()
+        assert "price" in get(made.url, "document", query=0, document=0)[1]["html"]
 
 
 def test_lists_are_in_the_order_of_the_scores(url: str) -> None:
@@ -119,7 +163,7 @@ def test_a_pair_is_explained_by_shares_that_sum_to_the_difference(url: str) -> N
     scores = RANKER.predict(TEST)[TEST.rows(1)]
     assert scores[pair["above"]] >= scores[pair["below"]]
     assert pair["difference"] == pytest.approx(scores[pair["above"]] - scores[pair["below"]])
-    assert sum(pair["shares"].values()) == pytest.approx(pair["difference"])
+    assert sum(each["contribution"] for each in pair["features"]) == pytest.approx(pair["difference"])
     swapped = np.array(scores)
     swapped[[pair["above"], pair["below"]]] = scores[[pair["below"], pair["above"]]]
     part = TEST.subset([1])
