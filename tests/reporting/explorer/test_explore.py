@@ -1,10 +1,8 @@
 """The explorer over HTTP: who may read it, and what it says of queries, pairs and edited documents."""
 
+import _thread
 import json
-import os
-import signal
-import subprocess
-import sys
+import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 import swaprank as sr
 from swaprank.instruments.explain import explain_scores
 from swaprank.reporting.explorer.exploration import make_exploration
+from tests.command_line import here
 
 N_DOCUMENTS = 10
 TRAIN, TEST = sr.datasets.random_net((40, 30), n_features=5, n_documents=N_DOCUMENTS, levels=4, random_state=0)
@@ -208,16 +207,38 @@ def test_a_busy_port_is_an_error(url: str) -> None:
         sr.reporting.explore(TEST, RANKINGS, port=urlsplit(url).port or 0, open_browser=False)
 
 
-@pytest.mark.slow
-def test_the_command_serves_until_ctrl_c(tmp_path: Path) -> None:
-    rows = [f"{TEST.labels[i]:g} qid:{i // 10} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(TEST.features[i]))
-            for i in range(100)]  # fmt: skip
-    (tmp_path / "test.txt").write_text("\n".join(rows) + "\n")
+def test_ctrl_c_ends_the_page() -> None:
+    explorer = sr.reporting.explore(TEST, RANKINGS, open_browser=False)
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    explorer.wait()
+    timer.join()
+    with pytest.raises(ConnectionRefusedError):
+        get(explorer.url)
+
+
+def test_the_command_reads_rankings_and_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(explorer: sr.reporting.Explorer) -> None:
+        found.append(get(explorer.url, "queries", **{"segment:device": "mobile"})[1])
+        found.append(get(explorer.url, "document", query=0, document=0)[1])
+        explorer.close()
+
+    found: list[Any] = []
+    monkeypatch.setattr(sr.reporting.Explorer, "wait", look)
+    table = {name: TEST.column(name) for name in TEST.feature_names}
+    table |= {"qid": np.arange(len(TEST)) // N_DOCUMENTS, "label": TEST.labels, "bm25": TEST.column("2")}
+    table["device"] = np.where(table["qid"] % 2, "mobile", "desktop")
+    header, rows = ",".join(table), zip(*table.values(), strict=True)
+    (tmp_path / "test.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
     RANKER.save(tmp_path / "m.swaprank")
-    command = [sys.executable, "-m", "swaprank", "explore", "test.txt", "new=m.swaprank", "old=2", "--no-browser"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert get(url, "queries")[1]["total"] == 10
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 0
+    rankings, columns = ["new=m.swaprank", "old=bm25"], ["--columns", "device"]
+    ended = here("explore", "test.csv", *rankings, *columns, "--no-browser", folder=tmp_path)
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("http://127.0.0.1:")
+    queries, document = found
+    assert queries["total"] == TEST.n_queries // 2
+    change = sr.compare(TEST, {"old": "2", "new": RANKER}, "ndcg@10").evaluations
+    new, old = (change[name].results[0].per_query for name in ("new", "old"))
+    for each in queries["queries"]:
+        assert each["change"] == pytest.approx(new[each["query"]] - old[each["query"]])
+    assert "<input" in document["html"]
