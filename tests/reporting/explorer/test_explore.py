@@ -1,10 +1,8 @@
 """The explorer over HTTP: who may read it, and what it says of queries, pairs and edited documents."""
 
+import _thread
 import json
-import os
-import signal
-import subprocess
-import sys
+import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 import swaprank as sr
 from swaprank.instruments.explain import explain_scores
 from swaprank.reporting.explorer.exploration import make_exploration
+from tests.command_line import here
 
 N_DOCUMENTS = 10
 TRAIN, TEST = sr.datasets.random_net((40, 30), n_features=5, n_documents=N_DOCUMENTS, levels=4, random_state=0)
@@ -84,13 +83,10 @@ def test_text_filters_by_query_id(url: str) -> None:
 @pytest.mark.parametrize(
     ("path", "given"),
     [
-        ("query", {"query": 30}),
         ("query", {"query": "x"}),
         ("query", {}),
         ("query", {"query": 0, "metric": 9}),
-        ("document", {"query": 0, "document": 10}),
         ("document", {"query": 0, "document": 0, "ranking": 2}),
-        ("pair", {"query": 0, "a": 0, "b": 99}),
         ("pair", {"query": 0, "a": 0, "b": 1, "ranking": 1}),
         ("edit", {"query": 0, "document": 0, "value:nope": 1}),
         ("edit", {"query": 0, "document": 0, "value:1": "many"}),
@@ -103,6 +99,53 @@ def test_wrong_questions_have_an_answer(url: str, path: str, given: dict[str, An
     status, answer = get(url, path, **given)
     assert status == 400
     assert answer["error"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("query", {"query": 30}),
+        ("document", {"query": 30, "document": 0}),
+        ("document", {"query": 0, "document": 10}),
+        ("pair", {"query": 0, "a": 0, "b": 99}),
+    ],
+)
+def test_what_is_not_there_is_not_found(url: str, path: str, given: dict[str, Any]) -> None:
+    status, answer = get(url, path, **given)
+    assert status == 404
+    assert " no " in answer["error"]
+
+
+def test_binned_documents_are_explained_but_not_edited() -> None:
+    train = TRAIN.binned()
+    ranker = sr.LambdaMART(n_trees=3, n_leaves=4, min_docs_in_leaf=5).fit(train)
+    with pytest.raises(sr.errors.DataError, match="give a second ranking"):
+        sr.reporting.explore(train, {"new": ranker}, open_browser=False)
+    with sr.reporting.explore(train, {"new": ranker, "old": np.arange(len(train))}, open_browser=False) as explorer:
+        pair = get(explorer.url, "pair", query=1, a=2, b=5)[1]
+        assert sum(each["contribution"] for each in pair["features"]) == pytest.approx(pair["difference"])
+        status, found = get(explorer.url, "document", query=0, document=0)
+        assert status == 200
+        assert "nothing can be edited" in found["html"]
+        assert "<input" not in found["html"]
+        status, found = get(explorer.url, "edit", query=0, document=0, **{"value:1": "2"})
+        assert status == 400
+        assert "nothing can be edited" in found["error"]
+
+
+def test_segments_filter_queries() -> None:
+    of_query = np.array(["mobile", "desktop", "tablet"])[np.arange(TEST.n_queries) % 3]
+    columns = {"device": np.repeat(of_query, N_DOCUMENTS), "price": np.arange(len(TEST))}
+    with sr.reporting.explore(TEST.replace(columns=columns), {"new": "1", "old": "price"}, open_browser=False) as made:
+        page = get(made.url)[1]
+        assert 'data-segment="device"' in page
+        assert 'data-segment="price"' not in page
+        for device in ("mobile", "tablet"):
+            found = get(made.url, "queries", order="given", **{"segment:device": device})[1]["queries"]
+            assert [each["query"] for each in found] == np.flatnonzero(of_query == device).tolist()
+        assert get(made.url, "queries", **{"segment:device": "watch"})[1]["total"] == 0
+        assert get(made.url, "queries", text="DESK")[1]["total"] == (of_query == "desktop").sum()
+        assert "price" in get(made.url, "document", query=0, document=0)[1]["html"]
 
 
 def test_lists_are_in_the_order_of_the_scores(url: str) -> None:
@@ -119,7 +162,7 @@ def test_a_pair_is_explained_by_shares_that_sum_to_the_difference(url: str) -> N
     scores = RANKER.predict(TEST)[TEST.rows(1)]
     assert scores[pair["above"]] >= scores[pair["below"]]
     assert pair["difference"] == pytest.approx(scores[pair["above"]] - scores[pair["below"]])
-    assert sum(pair["shares"].values()) == pytest.approx(pair["difference"])
+    assert sum(each["contribution"] for each in pair["features"]) == pytest.approx(pair["difference"])
     swapped = np.array(scores)
     swapped[[pair["above"], pair["below"]]] = scores[[pair["below"], pair["above"]]]
     part = TEST.subset([1])
@@ -164,16 +207,38 @@ def test_a_busy_port_is_an_error(url: str) -> None:
         sr.reporting.explore(TEST, RANKINGS, port=urlsplit(url).port or 0, open_browser=False)
 
 
-@pytest.mark.slow
-def test_the_command_serves_until_ctrl_c(tmp_path: Path) -> None:
-    rows = [f"{TEST.labels[i]:g} qid:{i // 10} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(TEST.features[i]))
-            for i in range(100)]  # fmt: skip
-    (tmp_path / "test.txt").write_text("\n".join(rows) + "\n")
+def test_ctrl_c_ends_the_page() -> None:
+    explorer = sr.reporting.explore(TEST, RANKINGS, open_browser=False)
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    explorer.wait()
+    timer.join()
+    with pytest.raises(ConnectionRefusedError):
+        get(explorer.url)
+
+
+def test_the_command_reads_rankings_and_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(explorer: sr.reporting.Explorer) -> None:
+        found.append(get(explorer.url, "queries", **{"segment:device": "mobile"})[1])
+        found.append(get(explorer.url, "document", query=0, document=0)[1])
+        explorer.close()
+
+    found: list[Any] = []
+    monkeypatch.setattr(sr.reporting.Explorer, "wait", look)
+    table = {name: TEST.column(name) for name in TEST.feature_names}
+    table |= {"qid": np.arange(len(TEST)) // N_DOCUMENTS, "label": TEST.labels, "bm25": TEST.column("2")}
+    table["device"] = np.where(table["qid"] % 2, "mobile", "desktop")
+    header, rows = ",".join(table), zip(*table.values(), strict=True)
+    (tmp_path / "test.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
     RANKER.save(tmp_path / "m.swaprank")
-    command = [sys.executable, "-m", "swaprank", "explore", "test.txt", "new=m.swaprank", "old=2", "--no-browser"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert get(url, "queries")[1]["total"] == 10
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 0
+    rankings, columns = ["new=m.swaprank", "old=bm25"], ["--columns", "device"]
+    ended = here("explore", "test.csv", *rankings, *columns, "--no-browser", folder=tmp_path)
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("http://127.0.0.1:")
+    queries, document = found
+    assert queries["total"] == TEST.n_queries // 2
+    change = sr.compare(TEST, {"old": "2", "new": RANKER}, "ndcg@10").evaluations
+    new, old = (change[name].results[0].per_query for name in ("new", "old"))
+    for each in queries["queries"]:
+        assert each["change"] == pytest.approx(new[each["query"]] - old[each["query"]])
+    assert "<input" in document["html"]

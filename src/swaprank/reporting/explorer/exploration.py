@@ -139,6 +139,8 @@ def make_exploration(
     usual = "ndcg@10" if ranker is None else ranker.training_metric()
     parsed = parse_metrics(usual if metrics is None else metrics, convention)
     if len(found) == 1:
+        if (found[0].matched or data).is_binned:
+            raise DataError("no single feature can rank documents that have bins: give a second ranking.")
         found.append(Ranking(*best_feature(found[0].matched or data, parsed[0])))
     evaluated = [sr.evaluate(data, each.scores, parsed) for each in found]
     values = np.array([[result.per_query for result in each.results] for each in evaluated]).swapaxes(0, 1)

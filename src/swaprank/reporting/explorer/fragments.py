@@ -5,9 +5,10 @@ from importlib.resources import files
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.instruments.explain_pair import SAMPLED, value_text
 from swaprank.rendering.tables import counted, decimals
 from swaprank.reporting.explorer.exploration import ORDERS, Exploration
-from swaprank.reporting.explorer.query_lists import Edit, PairDifference, QueryLists, RankedList
+from swaprank.reporting.explorer.query_lists import BINNED, Edit, Pair, QueryLists, RankedList
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
 from swaprank.reporting.page import page_top, whole_page
 from swaprank.reporting.plots import percent
@@ -228,9 +229,12 @@ def document_view(lists: QueryLists, ranking: int, document: int) -> Html:
             [head, chips, paragraph(f"{chosen.name} has scores, but no model to explain or edit.", class_="note")]
         )
     values, shares = lists.feature_values(ranking, document), lists.shares(ranking, document)
-    order = sorted(values, key=lambda feature: -abs(shares.get(feature, 0.0)))
+    order = sorted(values or shares, key=lambda feature: -abs(shares.get(feature, 0.0)))
     reach = max([abs(share) for share in shares.values()] or [0.0]) or 1.0
-    rows = []
+    rows: list[list[object]] = []
+    if not values:
+        rows = [[tag("bdi", shortened(name, 80)), *_share(shares[name], reach)] for name in order]
+        return join([head, chips, paragraph(BINNED, class_="note"), _features(["Feature", "Share", ""], rows)])
     for feature in order:
         field = tag(
             "input",
@@ -250,7 +254,7 @@ def document_view(lists: QueryLists, ranking: int, document: int) -> Html:
     return join([head, chips, effect, _features(["Feature", "Value", "Share", ""], rows)])
 
 
-def pair_view(lists: QueryLists, ranking: int, pair: PairDifference) -> Html:
+def pair_view(lists: QueryLists, ranking: int, pair: Pair) -> Html:
     """Why one document is above another.
 
     >>> import swaprank as sr
@@ -265,24 +269,24 @@ def pair_view(lists: QueryLists, ranking: int, pair: PairDifference) -> Html:
     """
     names = document_names(lists)
     above, below = (tag("bdi", shortened(names[each], 60)) for each in (pair.above, pair.below))
-    first, second = (lists.feature_values(ranking, each) for each in (pair.above, pair.below))
-    shares = {name: share for name, share in pair.shares.items() if share}
-    reach = max([abs(share) for share in shares.values()] or [1.0])
+    why = pair.why
+    used = [at for at, share in enumerate(why.contributions.tolist()) if share]
+    reach = max([abs(float(why.contributions[at])) for at in used] or [1.0])
     rows = [
         [
-            tag("bdi", shortened(name, 80)),
-            first.get(name, "") or "–",
-            second.get(name, "") or "–",
-            *_share(share, reach),
+            tag("bdi", shortened(why.features[at], 80)),
+            *("–" if value is None else value_text(value) for value in why.values[at]),
+            *_share(float(why.contributions[at]), reach),
         ]
-        for name, share in shares.items()
+        for at in used
     ]
     gain = (
         ""
         if pair.swap_gain is None
         else join([f" Swapping them changes {lists.metric} by ", _signed(pair.swap_gain), "."])
     )
-    words = paragraph(f"Its score is higher by {decimals(pair.difference)}.", gain, class_="below")
+    estimates = " The shares are estimates." if why.method == SAMPLED else ""
+    words = paragraph(f"Its score is higher by {decimals(why.difference)}.{estimates}", gain, class_="below")
     head = tag("h3", "Why is ", above, " above ", below, "?")
     return join([head, words, _features(["Feature", "Above", "Below", "Share", ""], rows)])
 

@@ -9,12 +9,25 @@ import swaprank as sr
 from swaprank.arrays import Floats, Ints
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.instruments.explain import explain_scores, rank_order
+from swaprank.instruments.explain_pair import PairExplanation
 from swaprank.metrics.metric import BoundMetric, bind_metric
 from swaprank.reporting.explorer.exploration import Exploration, Ranking
 from swaprank.reporting.ranked_queries import MOST_DOCUMENTS
 
 _BEST_SWAPS = 3
-BASE_SCORE = "base score"
+BINNED = (
+    "The data has bins of features instead of their values: nothing can be edited. Explore the data that was binned."
+)
+
+
+class NotFoundError(DataError):
+    """There is no such query, or no such document of a query.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.explorer.query_lists import NotFoundError
+    >>> issubclass(NotFoundError, sr.errors.DataError)
+    True
+    """
 
 
 class RankedList(NamedTuple):
@@ -44,18 +57,20 @@ class RankedList(NamedTuple):
         return ranks
 
 
-class PairDifference(NamedTuple):
-    """The difference of two scores by features, largest share first; the shares sum to the difference.
+class Pair(NamedTuple):
+    """Two documents of a ranking, and why the first is above the second.
 
-    >>> from swaprank.reporting.explorer.query_lists import PairDifference
-    >>> PairDifference(0, 1, 0.5, {"bm25": 0.75, "price": -0.25}, None).difference
-    0.5
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.explorer.query_lists import Pair
+    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7])
+    >>> why = sr.explain_pair(sr.LinearRegressionRanker(regularization=0.0).fit(data), data, 1, 0)
+    >>> round(Pair(1, 0, why, None).why.difference, 6)
+    1.0
     """
 
     above: int
     below: int
-    difference: float
-    shares: dict[str, float]
+    why: PairExplanation
     swap_gain: float | None
     """What the metric gains if the two swap places; None for lists that are too long."""
 
@@ -90,7 +105,7 @@ class QueryLists:
 
     def __init__(self, exploration: Exploration, query: int, metric: int = 0) -> None:
         if not 0 <= query < exploration.data.n_queries:
-            raise DataError(f"there is no query number {query}; there are {exploration.data.n_queries:,}.")
+            raise NotFoundError(f"there is no query number {query}; there are {exploration.data.n_queries:,}.")
         if not 0 <= metric < len(exploration.metrics):
             raise DataError(f"there is no metric number {metric}; there are {len(exploration.metrics)}.")
         self.exploration, self.query, self.metric = exploration, query, exploration.metrics[metric]
@@ -107,9 +122,14 @@ class QueryLists:
         return None if gains is None else gains[document]
 
     def feature_values(self, ranking: int, document: int) -> dict[str, str]:
-        """The features of a document that the ranker sees, as texts that can be edited; missing values are empty."""
+        """The features of a document that the ranker sees, as texts that can be edited; missing values are empty.
+
+        Bins have no values: there, it is empty.
+        """
         ranker, _ = self._ranker(ranking)
         one = self._documents(ranking, [document])
+        if one.is_binned:
+            return {}
         values = one.features[0].tolist() if isinstance(one.features, np.ndarray) else list(one.features[0])
         return {
             name: _written(value, one.categories.get(name))
@@ -125,32 +145,23 @@ class QueryLists:
             return {}
         return dict(zip(ranker.feature_names_in_.tolist(), found[:-1].tolist(), strict=True))
 
-    def pair(self, ranking: int, a: int, b: int) -> PairDifference:
+    def pair(self, ranking: int, a: int, b: int) -> Pair:
         """Why one document is above another: the difference of their scores by features."""
-        ranker, _ = self._ranker(ranking)
+        ranker, matched = self._ranker(ranking)
         for document in (a, b):
             self.check_document(document)
         ranks = self._list(ranking).ranks
         above, below = (a, b) if ranks[a] <= ranks[b] else (b, a)
-        found = ranker.contributions(self._documents(ranking, [above, below]))
-        names = [*ranker.feature_names_in_.tolist(), BASE_SCORE]
-        shares = dict(zip(names, (found[0] - found[1]).tolist(), strict=True))
-        if not shares[BASE_SCORE]:
-            del shares[BASE_SCORE]
+        why = sr.explain_pair(ranker, matched.subset([self.query]), above, below)
         gains = self.swap_gains(ranking, above)
-        scores = self._scores(ranking)
-        return PairDifference(
-            above,
-            below,
-            float(scores[above] - scores[below]),
-            dict(sorted(shares.items(), key=lambda share: -abs(share[1]))),
-            None if gains is None else float(gains[below]),
-        )
+        return Pair(above, below, why, None if gains is None else float(gains[below]))
 
     def edit(self, ranking: int, document: int, values: Mapping[str, str]) -> Edit:
         """Score a document with other values of some features; an empty text is a missing value."""
         ranker, matched = self._ranker(ranking)
         one = self._documents(ranking, [document])
+        if one.is_binned:
+            raise DataError(BINNED)
         features = np.array(one.features, np.float32)
         names = ranker.feature_names_in_.tolist()
         for name, text in values.items():
@@ -215,9 +226,9 @@ class QueryLists:
         )
 
     def check_document(self, document: int) -> None:
-        """Raise DataError if the query has no such document."""
+        """Raise NotFoundError if the query has no such document."""
         if not 0 <= document < len(self.rows):
-            raise DataError(f"the query has no document number {document}; it has {len(self.rows):,}.")
+            raise NotFoundError(f"the query has no document number {document}; it has {len(self.rows):,}.")
 
 
 def _written(value: Any, categories: tuple[str, ...] | None) -> str:

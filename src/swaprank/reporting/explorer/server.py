@@ -18,7 +18,7 @@ from swaprank.errors import DataError, Hint, ParameterError, SwaprankError
 from swaprank.rendering.result import plain
 from swaprank.reporting.explorer import fragments
 from swaprank.reporting.explorer.exploration import Exploration, make_exploration
-from swaprank.reporting.explorer.query_lists import QueryLists
+from swaprank.reporting.explorer.query_lists import NotFoundError, QueryLists
 
 _HOST = "127.0.0.1"
 _MOST_ROWS = 500
@@ -49,8 +49,8 @@ def explore(
 
     Args:
         data: Judged documents.
-        rankings: One or two rankings by name: a fitted ranker, the name of a feature, scores, or a TREC run. The first
-            is compared with the second; without a second, with the best single feature.
+        rankings: One or two rankings by name: a fitted ranker, the name of a side column or feature, scores, or a TREC
+            run. The first is compared with the second; without a second, with the best single feature.
         metrics: The metrics to choose from. If None, the metric that the first ranker was trained for, or NDCG@10.
         convention: The convention of metric names.
         title: The title of the page. If None, the names of the rankings.
@@ -157,6 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
         given = {name: values[-1] for name, values in parse_qs(asked.query, keep_blank_values=True).items()}
         try:
             found = json.dumps(plain(answer(self.exploration, given)))
+        except NotFoundError as error:
+            return self._fail(HTTPStatus.NOT_FOUND, str(error))
         except SwaprankError as error:
             return self._fail(HTTPStatus.BAD_REQUEST, str(error))
         return self._send(HTTPStatus.OK, "application/json", found)
@@ -254,7 +256,8 @@ def _document(exploration: Exploration, given: Arguments) -> dict[str, Any]:
 def _pair(exploration: Exploration, given: Arguments) -> dict[str, Any]:
     lists, ranking = _lists(exploration, given), _ranking(given)
     pair = lists.pair(ranking, _whole(given, "a"), _whole(given, "b"))
-    return {**pair._asdict(), "html": fragments.pair_view(lists, ranking, pair)}
+    places = {"above": pair.above, "below": pair.below, "swap_gain": pair.swap_gain}
+    return {**pair.why.to_dict(), **places, "html": fragments.pair_view(lists, ranking, pair)}
 
 
 def _edit(exploration: Exploration, given: Arguments) -> dict[str, Any]:
