@@ -87,7 +87,28 @@ class Wording:
         return self.command_line
 
 
-Part = str | Hint | Wording
+@dataclass(frozen=True)
+class Row:
+    """A row of data that a message is about, counted from 0; or in a file with a row per line, its line from 1.
+
+    >>> from swaprank.errors import Row
+    >>> print(Row(0), "or", Row(0, first_line=2))
+    row 0 or line 2
+    """
+
+    number: int
+    first_line: int | None = None
+    """The line of row 0."""
+
+    def __str__(self) -> str:
+        return f"row {self.number}" if self.first_line is None else f"line {self.first_line + self.number}"
+
+    def for_command_line(self) -> str:
+        """The same words."""
+        return str(self)
+
+
+Part = str | Hint | Wording | Row
 """A part of a message."""
 THE_DATA = Wording("X", "the data")
 
@@ -138,6 +159,16 @@ class DataError(SwaprankError, ValueError):
     ...
     swaprank.errors.DataError: y has 3 values, but X has 2 rows.
     """
+
+
+def by_line(error: DataError, first_line: int) -> DataError:
+    """The error with the lines of a file instead of rows, where row 0 is in the first line.
+
+    >>> from swaprank.errors import DataError, Row, by_line
+    >>> print(by_line(DataError("column 'age', ", Row(3), ": the value is missing."), first_line=2))
+    column 'age', line 5: the value is missing.
+    """
+    return DataError(*(Row(part.number, first_line) if isinstance(part, Row) else part for part in error.args))
 
 
 class MetricError(SwaprankError, ValueError):

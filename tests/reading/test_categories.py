@@ -52,7 +52,7 @@ def test_text_of_parquet_is_categorical_by_itself(folder: Path) -> None:
 
 def test_undeclared_text_of_csv_is_an_error_that_says_how_to_declare_it(folder: Path) -> None:
     with pytest.raises(
-        DataError, match=r"column 'brand', row 0: 'nike' is not a number: .*categorical_features=\['bra"
+        DataError, match=r"column 'brand', line 2: 'nike' is not a number: .*categorical_features=\['bra"
     ):
         sr.read(folder / "table.csv")
 

@@ -113,13 +113,13 @@ def test_missing_and_huge_numbers_in_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("qid,label,x\n1,0,3\n1,0,abc\n", "column 'x', row 1: 'abc' is not a number: give features="),
-        ("qid,label,x\n1,good,3\n", "column 'label', row 0: 'good' is not a number"),
-        ("qid,label,x\n1,NA,3\n2,1,1\n", "column 'label', row 0: the value is missing"),
+        ("qid,label,x\n1,0,3\n1,0,abc\n", "column 'x', line 3: 'abc' is not a number: give features="),
+        ("qid,label,x\n1,good,3\n", "column 'label', line 2: 'good' is not a number"),
+        ("qid,label,x\n1,NA,3\n2,1,1\n", "column 'label', line 2: the value is missing"),
         ("qid,label,x\n1,0,inf\n", "row 0, column 0: inf is not finite"),
         ("qid,label,x\n", "has no documents"),
         ("qid;label;x\n1;0;3\n", "has one column, 'qid;label;x': it seems to be separated by ';', not ','"),
-        ("qid,label,x\n1,0,3,4,5\n", "cannot be read"),
+        ("qid,label,x\n1,0,3,4,5\n", "line 2: expected 3 values, one for each column; found 5"),
     ],
 )
 def test_bad_tables(tmp_path: Path, text: str, complaint: str) -> None:
@@ -145,3 +145,30 @@ def test_options_of_text_go_through(tmp_path: Path) -> None:
     assert data.features.tolist() == [[-1, 5, -1]]
     with pytest.raises(DataError, match="is a table: zero_based cannot be given"):
         table(tmp_path, "qid,label,x\n1,1,1\n", zero_based=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("qid,label,x,x\n1,0,2,3\n", "line 1: two columns have the name 'x'"),
+        ("qid,label,x\n1,0,2\n1,1\n", "line 3: expected 3 values, one for each column; found 2"),
+        ("qid,label,x\n1,0,2\n1,1,3,4\n", "line 3: expected 3 values, one for each column; found 4"),
+        ('qid,label,x\n"1\n2",0,2\n3,1\n', "line 4: expected 3 values"),
+        ("qid,label,x\n1,0,2\n\n1,1,3\n", "line 3 is empty"),
+        ("qid,label,x\n1,0,2\n,1,3\n", "column 'qid', line 3: the value is missing"),
+        ("qid,label,x\n1,0,2\n1,1,red\n", "column 'x', line 3: 'red' is not a number"),
+    ],
+)
+def test_errors_about_csv_name_the_line_as_in_an_editor(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read(file)
+    file.write_text(text.replace("\n", "\r\n"))
+    with pytest.raises(DataError, match=message):
+        read(file)
+
+
+def test_a_missing_value_at_the_end_of_a_row_is_no_short_row(tmp_path: Path) -> None:
+    (tmp_path / "data.tsv").write_text('qid\tlabel\tx\n1\t0\t2\n1\t1\t\n"1"\t1\t"3"\n')
+    np.testing.assert_array_equal(read(tmp_path / "data.tsv").features[:, 0], [2, np.nan, 3])

@@ -15,7 +15,7 @@ from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
 from swaprank.data.matching import ignored_columns, matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
-from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean, warn_user
+from swaprank.errors import THE_DATA, DataError, Row, SwaprankWarning, did_you_mean, warn_user
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -401,4 +401,4 @@ def _role(column: nw.Series[Any], name: str, role: str) -> AnyArray:
 def _check_no_nulls(column: nw.Series[Any], name: str) -> None:
     empty = np.flatnonzero(column.is_null().to_numpy())
     if len(empty):
-        raise DataError(f"column '{name}', row {empty[0]}: the value is missing.")
+        raise DataError(f"column '{name}', ", Row(int(empty[0])), ": the value is missing.")

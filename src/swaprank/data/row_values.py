@@ -7,7 +7,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, contiguous_floats
 from swaprank.data.grouping import Grouping, query_of_row
-from swaprank.errors import THE_DATA, DataError
+from swaprank.errors import THE_DATA, DataError, Row
 
 LARGEST_TERM = 1e100
 """No base score and no leaf value may be larger: sums and squares of scores then stay finite."""
@@ -32,7 +32,7 @@ def number_column(name: str, values: Any, n_rows: int) -> Floats:
         raise DataError(f"{name} has {len(column):,} values, but ", THE_DATA, f" has {n_rows:,} rows.")
     bad = np.flatnonzero(~np.isfinite(column))
     if len(bad):
-        raise DataError(f"{name}, row {bad[0]}: {column[bad[0]]} is not a finite number.")
+        raise DataError(f"{name}, ", Row(int(bad[0])), f": {column[bad[0]]} is not a finite number.")
     return column
 
 

@@ -219,11 +219,12 @@ def _arrow_batches(file: Path) -> Iterator[Any]:
 
 
 def _separated_tables(file: Path, ids: list[str]) -> Iterator[polars.DataFrame]:
-    names = b""
+    names, n_lines = b"", 0
     for block in _lines_in_quotes(file):
         content = block if not names else names + block
         with readable(file):
-            table = parsed_text(content, file, ids)
+            table = parsed_text(content, file, ids, max(n_lines - 1, 0))
+        n_lines += block.count(b"\n")
         if not names:
             names = block[: block.find(b"\n") + 1]
         yield table

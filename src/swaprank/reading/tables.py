@@ -12,8 +12,9 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.data.matching import feature_position
-from swaprank.errors import DataError, Hint, Part, Wording, did_you_mean, import_extra
+from swaprank.errors import DataError, Hint, Part, Row, Wording, by_line, did_you_mean, import_extra
 from swaprank.files import compression, content_suffix
+from swaprank.reading.separated_lines import check_lengths, check_names
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def read_table(file: Path, **columns: Any) -> Dataset:
     try:
         return table_dataset(table, roles, is_text=is_separated(file))
     except DataError as error:
-        raise DataError(f"{file}: ", error) from None
+        # The names of the columns are in line 1.
+        raise DataError(f"{file}: ", by_line(error, 2) if is_separated(file) else error) from None
 
 
 def is_separated(file: Path) -> bool:
@@ -177,18 +179,23 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
     return parsed_text(source, file, ids)
 
 
-def parsed_text(source: bytes, file: Path, ids: list[str]) -> polars.DataFrame:
-    """A table from the text of a file, which begins with the names of the columns."""
+def parsed_text(source: bytes, file: Path, ids: list[str], n_before: int = 0) -> polars.DataFrame:
+    """A table from text of a file, whose first line has the names of the columns; `n_before` lines are left out."""
     import polars
 
     separator = "\t" if content_suffix(file) == ".tsv" else ","
+    check_names(source, separator, file)
     try:
         # Ids are read as text, so that 007 does not become 7. Other columns with non-numbers are also text.
         overrides = dict.fromkeys(ids, polars.String)
         table = polars.read_csv(source, separator=separator, infer_schema_length=None, schema_overrides=overrides)
     except polars.exceptions.ComputeError:
+        check_lengths(source, separator, file, n_before)
         # A whole number beyond 128 bits, for instance.
         table = polars.read_csv(source, separator=separator, infer_schema=False)
+    if table.width > 1 and table.to_series(-1).null_count():
+        # Polars fills short rows.
+        check_lengths(source, separator, file, n_before)
     if table.width == 1:
         name = table.columns[0]
         other = next((mark for mark in (";", "\t", "|", ",") if mark in name), None)
@@ -214,7 +221,8 @@ def with_numbers(table: polars.DataFrame, names: list[str], advice: tuple[Part, 
         bad = (words.is_not_null() & numbers.is_null()).arg_true()
         if len(bad):
             ending = advice or (": ", *not_numbers_advice(name, from_all=True))
-            raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number", *ending)
+            found = f": '{words[bad[0]][:40]}' is not a number"
+            raise DataError(f"column '{name}', ", Row(int(bad[0])), found, *ending)
         table = table.with_columns(numbers)
     return table
 
