@@ -62,7 +62,7 @@ def test_what_it_does_not_take() -> None:
     with pytest.raises(sr.errors.ParameterError, match="a kernel machine takes no base ranker"):
         sr.baselines.KernelRankNet().fit(TRAIN, base_ranker=base)
     alike = sr.Dataset([[1], [2]], [1, 1], qid=[1, 1])
-    with pytest.raises(sr.errors.DataError, match="no query has documents of different labels: there is nothing to"):
+    with pytest.raises(sr.errors.DataError, match="nothing to learn"):
         sr.baselines.KernelRankNet(regularization=0.1).fit(alike)
 
 

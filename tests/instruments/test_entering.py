@@ -10,7 +10,7 @@ K = 3
 
 
 def top_rows(ranker: sr.Ranker, X: np.ndarray, k: int = K) -> list[int]:
-    return np.argsort(-ranker.predict(X), kind="stable")[:k].tolist()
+    return [int(row) for row in np.argsort(-ranker.predict(X), kind="stable")[:k]]
 
 
 def test_trees_against_all_intervals() -> None:

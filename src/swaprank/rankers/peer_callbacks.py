@@ -60,7 +60,7 @@ def _nothing(progress: Progress) -> None:
 
 def _early_stopping(callback: Any, watches: bool) -> Callable[[Progress], bool]:
     """Stop after so many rounds without a better one, as the parameter of rankers does."""
-    n_rounds = int(getattr(callback, "stopping_rounds", None) or getattr(callback, "rounds", 0))
+    n_rounds = int(getattr(callback, "stopping_rounds", 0) or getattr(callback, "rounds", 0))
     others = [getattr(callback, name, None) for name in ("min_delta", "_min_delta", "metric_name", "data")]
     if n_rounds > _LONGEST or any(others):
         raise ParameterError(

@@ -225,7 +225,7 @@ def test_the_command_reads_rankings_and_segments(tmp_path: Path, monkeypatch: py
 
     found: list[Any] = []
     monkeypatch.setattr(sr.reporting.Explorer, "wait", look)
-    table = {name: TEST.column(name) for name in TEST.feature_names}
+    table: dict[str, Any] = {name: TEST.column(name) for name in TEST.feature_names}
     table |= {"qid": np.arange(len(TEST)) // N_DOCUMENTS, "label": TEST.labels, "bm25": TEST.column("2")}
     table["device"] = np.where(table["qid"] % 2, "mobile", "desktop")
     header, rows = ",".join(table), zip(*table.values(), strict=True)
