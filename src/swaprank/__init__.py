@@ -10,7 +10,7 @@
 Data       Dataset, read, read_letor, write_letor, read_scores, write_scores, Parts
 Rankers    LambdaMART, MART, LambdaRank, RankNet, SmoothRank, LinearRegressionRanker, Ranker
 Models     load, import_model, combine, stack, Scorer
-Judging    metric, evaluate, compare, report, certify, explain_query, drift
+Judging    metric, evaluate, compare, report, certify, explain_query, explain_pair, drift
 Searching  cross_validate, tune
 Bug report show_versions
 

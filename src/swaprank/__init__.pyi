@@ -28,6 +28,7 @@ from .experiments.tuning import tune as tune
 from .instruments.certify import certify as certify
 from .instruments.drift import drift as drift
 from .instruments.explain import explain_query as explain_query
+from .instruments.explain_pair import explain_pair as explain_pair
 from .metrics.parse import metric as metric
 from .rankers.imported import import_model as import_model
 from .rankers.lambdamart import LambdaMART as LambdaMART

@@ -106,6 +106,13 @@ def test_query_weights_by_name_are_those_by_value(frame: pd.DataFrame) -> None:
     assert (named.sample_weight == frame["traffic"]).all()
 
 
+def test_fit_takes_the_name_of_query_weights(frame: pd.DataFrame) -> None:
+    table = frame[["qid", "label", "a", "b", "traffic"]]
+    named = sr.LambdaMART(n_trees=3, random_state=0).fit(table, "label", qid="qid", query_weight="traffic")
+    data = sr.Dataset.from_frame(table, query_weight="traffic")
+    assert (named.predict(data) == sr.LambdaMART(n_trees=3, random_state=0).fit(data).predict(data)).all()
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

@@ -1,4 +1,4 @@
-"""`swaprank explain` and `swaprank certify`: the lambdas of one ranked list, and a test for a local optimum."""
+"""`swaprank explain` and `swaprank certify`: a ranked list or two of its documents, and a test for an optimum."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,17 +21,66 @@ def explain(
     ] = None,
     metric: ModelMetric = None,
     documents: Annotated[int, typer.Option(min=1, help="Number of documents to show.")] = 20,
+    above: Annotated[
+        str | None, typer.Option(metavar="DOC", help="Why is this document above that of --below? An id or a row.")
+    ] = None,
+    below: Annotated[str | None, typer.Option(metavar="DOC", help="See --above.")] = None,
+    document: Annotated[
+        str | None,
+        typer.Option(metavar="DOC", help="What lifts this document into the top K? An id or a row."),
+    ] = None,
+    enter: Annotated[int | None, typer.Option(metavar="K", min=1, help="The K of --document.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature that may change; repeatable.", show_default="all features"),
+    ] = None,
     figure: Figure = None,
     json: AsJson = False,
     *,
     columns: Columns,
 ) -> None:
-    """Show the ranked list of one query, the lambda of each document, and the swaps that improve the metric most."""
+    """Show the ranked list of one query, the lambda of each document, and the swaps that improve the metric most.
+
+    With --above and --below: why is one document above another? The difference of their scores by features.
+    With --document and --enter: which change of one feature lifts a document into the top K?
+    """
+    _check_questions(above, below, document, enter, change, figure)
     ranker = sr.load(model)
-    explanation = sr.explain_query(ranker, read_for(ranker, data, columns), query, metric)
-    if figure is not None:
-        explanation.draw(figure, documents)
-    print_either(explanation.to_dict(documents), explanation.to_text(documents), json, figure)
+    judged = read_for(ranker, data, columns, unlabeled=above is not None or document is not None)
+    if document is not None and enter is not None:
+        changes = sr.instruments.changes_to_enter(ranker, judged, document, enter, query=query, features=change)
+        print_either(changes.to_dict(), str(changes), json)
+    elif above is not None:
+        data_or_query, given = (judged, None) if query is None else (query, judged)
+        pair = sr.explain_pair(ranker, data_or_query, above, below, data=given)
+        if figure is not None:
+            pair.draw(figure)
+        print_either(pair.to_dict(), str(pair), json, figure)
+    else:
+        explanation = sr.explain_query(ranker, judged, query, metric)
+        if figure is not None:
+            explanation.draw(figure, documents)
+        print_either(explanation.to_dict(documents), explanation.to_text(documents), json, figure)
+
+
+def _check_questions(
+    above: str | None,
+    below: str | None,
+    document: str | None,
+    enter: int | None,
+    change: list[str] | None,
+    figure: Path | None,
+) -> None:
+    if (above is None) != (below is None):
+        raise typer.BadParameter("give --above and --below together.")
+    if (document is None) != (enter is None):
+        raise typer.BadParameter("give --document and --enter together.")
+    if above is not None and document is not None:
+        raise typer.BadParameter("give --above and --below, or --document and --enter, not both.")
+    if change and enter is None:
+        raise typer.BadParameter("--change requires --enter.")
+    if figure is not None and enter is not None:
+        raise typer.BadParameter("--enter has no figure.")
 
 
 def certify(

@@ -8,8 +8,10 @@ import typer
 import swaprank as sr
 from swaprank.cli.options import Columns, Convention, JudgedFile, split_names
 from swaprank.cli.output import print_info, print_result
-from swaprank.cli.rankings import is_model, load_any, read_for
+from swaprank.cli.rankings import documents_for, is_model, load_any, read_ranking, read_rankings
 
+_MODELS = (".json", ".ubj")
+"""Models of other libraries."""
 ExploreMetrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -24,8 +26,8 @@ def explore(
         list[str],
         typer.Argument(
             metavar="RANKING...",
-            help="One or two rankings as NAME=VALUE or VALUE: a model, a file of scores, a TREC run, or a feature. The "
-            "first is compared with the second, or else with the best single feature.",
+            help="One or two models, score files, TREC runs, or columns or features of the data, as RANKING or "
+            "NAME=RANKING. The first is compared with the second, or else with the best single feature.",
         ),
     ],
     metric: ExploreMetrics = None,
@@ -36,9 +38,14 @@ def explore(
     columns: Columns,
 ) -> None:
     """Look at queries in a local page: wins and losses, two rankings side by side, why A is above B, and what if."""
-    named = split_names(rankings, "rankings", "NAME=VALUE")
-    given = {name: _given(value) for name, value in named.items()}
-    judged = _read(data, given, columns)
+    from swaprank.reading.formats import is_table
+    from swaprank.reporting.explorer.exploration import Ranking
+
+    judged, given = read_rankings(data, split_names(rankings, "rankings", "NAME=RANKING"), columns, _ranking)
+    if isinstance(judged, sr.trec.Qrels):
+        raise sr.errors.DataError(f"{data} is a qrels file without documents: explore needs documents with features.")
+    if len(given) == 1 and is_table(data) and not any(isinstance(each, Ranking) for each in given.values()):
+        judged = sr.read(data, **columns)  # the best single feature must be found
     explorer = sr.reporting.explore(
         judged, given, metric or None, convention=convention, port=port, open_browser=browser
     )
@@ -47,24 +54,12 @@ def explore(
     explorer.wait()
 
 
-def _given(value: str) -> Any:
-    """A ranker, scores, or a name that the data must have."""
-    file = Path(value)
-    if not file.is_file():
-        return value
-    if is_model(file) or file.suffix in (".json", ".ubj"):
-        return load_any(file)
-    return sr.read_scores(file)
+def _ranking(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns) -> Any:
+    """Scores, or a model with the documents as it sees them."""
+    from swaprank.reporting.explorer.exploration import Ranking
 
-
-def _read(data: Path, given: dict[str, Any], columns: Columns) -> sr.Dataset:
-    """The judged documents, with the features of the models: a sparse file may lack the last ones."""
-    from swaprank.reading.read import read_judged
-
-    judged = read_judged(data, **columns)
-    if isinstance(judged, sr.trec.Qrels):
-        raise sr.errors.DataError(f"{data} is a qrels file without features: explore needs documents with features.")
-    for ranker in given.values():
-        if isinstance(ranker, sr.Ranker) and not set(ranker.feature_names_in_) <= set(judged.feature_names):
-            return read_for(ranker, data, columns)
-    return judged
+    if not is_model(file) and file.suffix not in _MODELS:
+        return read_ranking(file, data, judged, columns)
+    model = load_any(file)
+    documents = documents_for(model, file, data, judged, columns)
+    return Ranking(file.stem, model.predict(documents), model, documents)

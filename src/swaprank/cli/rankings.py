@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,15 @@ def load_any(file: Path) -> sr.Ranker:
 
 
 def read_rankings(
-    data: Path, given: Mapping[str, str], columns: Columns
+    data: Path,
+    given: Mapping[str, str],
+    columns: Columns,
+    read: Callable[[Path, Path, sr.Dataset | sr.trec.Qrels, Columns], Any] | None = None,
 ) -> tuple[sr.Dataset | sr.trec.Qrels, dict[str, Any]]:
-    """Read judged documents, and rankings of them by name: from a file, or by a column or feature of the data."""
+    """Read judged documents, and rankings of them by name: from a file, or by a column or feature of the data.
+
+    `read` reads a file; `read_ranking` if None.
+    """
     from swaprank.reading.formats import is_table
     from swaprank.reading.read import read_judged
 
@@ -43,7 +49,9 @@ def read_rankings(
     kept = list(dict.fromkeys((*columns.get("columns", ()), *wanted)))
     judged = read_judged(data, **{**columns, "columns": kept} if kept else columns)
     return judged, {
-        name: _by_column(judged, text) if text in by_column else read_ranking(Path(text), data, judged, columns)
+        name: _by_column(judged, text)
+        if text in by_column
+        else (read or read_ranking)(Path(text), data, judged, columns)
         for name, text in given.items()
     }
 
@@ -71,12 +79,19 @@ def read_ranking(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, col
         if not isinstance(scores, sr.trec.Run) and not isinstance(judged, sr.trec.Qrels) and len(scores) != len(judged):
             raise sr.errors.DataError(f"{file} has {len(scores):,} scores, but {data} has {len(judged):,} documents.")
         return scores
+    model = sr.load(file)
+    return model.predict(documents_for(model, file, data, judged, columns))
+
+
+def documents_for(
+    model: sr.Ranker, file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns
+) -> sr.Dataset:
+    """The documents with the features of a model that is in `file`; `judged` is the content of `data`."""
     if isinstance(judged, sr.trec.Qrels):
         raise sr.errors.DataError(f"{file} is a model and needs features, but {data} is a qrels file without features.")
-    model = sr.load(file)
     print_detail(f"scoring with {file}: {model.size_}")
     same_features = [str(name) for name in model.feature_names_in_] == list(judged.feature_names)
-    return model.predict(judged if same_features else read_for(model, data, columns))
+    return judged if same_features else read_for(model, data, columns)
 
 
 def read_for(model: sr.Ranker, data: Path, columns: Columns, *, unlabeled: bool = False) -> sr.Dataset:

@@ -200,7 +200,7 @@ def compare(
     >>> train, test = sr.datasets.random_net((50, 100), random_state=0)
     >>> comparison = sr.compare(test, {"first": "1", "second": "2"}, "ndcg@10")  # names of features
     >>> print(comparison.differences[0].sentence())
-    ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
+    ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0483), but that may be luck; \
 randomization test, p = .1824.
     """
     against = check_systems(systems, baseline)

@@ -46,8 +46,8 @@ def evaluate(
     >>> print(sr.evaluate(data, "1", ["ndcg@10", "map"]))  # ranked by feature 1
     metric     mean      95% interval  queries  no relevant  left out
     -------  ------  ----------------  -------  -----------  --------
-    ndcg@10  0.2776  0.2537 to 0.3014      100            0         0
-    map      0.8228  0.8097 to 0.8360      100            0         0
+    ndcg@10  0.2776  0.2545 to 0.3019      100            0         0
+    map      0.8228  0.8093 to 0.8355      100            0         0
     <BLANKLINE>
     ndcg@10: normalized discounted cumulative gain to rank 10; ...
     map: average precision; ...

@@ -38,8 +38,8 @@ class Randomization:
     >>> import numpy as np
     >>> from swaprank.evaluation.randomization import randomize
     >>> test = randomize(np.array([0.1, 0.2, 0.2, 0.3, 0.1, 0.4]), 10_000, 0)
-    >>> test.p_value, test.interval(0.05)
-    (0.03125, (0.1, 0.35))
+    >>> test.p_value, [round(end, 4) for end in test.interval(0.05)]
+    (0.03125, [0.1, 0.4])
     """
 
     p_value: float

@@ -1,6 +1,10 @@
 from .certificate import Certificate as Certificate
 from .drift import Drift as Drift
+from .entering import EntryChanges as EntryChanges
+from .entering import FeatureChange as FeatureChange
+from .entering import changes_to_enter as changes_to_enter
 from .explain import QueryExplanation as QueryExplanation
+from .explain_pair import PairExplanation as PairExplanation
 from .generalization import generalization_bound as generalization_bound
 from .generalization import smooth_lipschitz as smooth_lipschitz
 from .jacobian import LambdaJacobian as LambdaJacobian
@@ -9,3 +13,4 @@ from .pair_effects import EffectivePairs as EffectivePairs
 from .pair_effects import effective_pairs as effective_pairs
 from .reliability import Reliability as Reliability
 from .reliability import reliability as reliability
+from .shap_objects import shap_explanation as shap_explanation

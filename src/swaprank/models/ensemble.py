@@ -22,7 +22,7 @@ from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model, ModelParts, array_part
 from swaprank.models.net import Net
 from swaprank.models.perturbation import Perturbation
-from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum, on_columns
+from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum, on_columns, spread_columns
 
 
 class ScoreScale(NamedTuple):
@@ -102,15 +102,22 @@ class Ensemble(Model):
             return super().staged_scores(features, stages, n_threads)
         return self.members[0].score(features, n_threads) + self.trees.staged_scores(features, stages, n_threads)
 
+    @property
+    def has_contributions(self) -> bool:
+        """See `Model`."""
+        linear = isinstance(self.top.for_export(), WeightedSum)
+        return linear and all(member.has_contributions for member in self.members)
+
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`; those of a weighted sum are the weighted sums of its members' contributions."""
-        if not isinstance(self.top, LinearModel):
+        top = self.top.for_export()
+        if not (self.has_contributions and isinstance(top, WeightedSum)):
             return super().contributions(features, n_threads)
-        weights = self.top.weights / self.scale.spread
+        weights = top.weights / self.scale.spread
         shares = np.zeros((len(features), self.n_features + 1))
         for member, weight in zip(self.members, weights.tolist(), strict=True):
             shares += weight * member.contributions(features, n_threads)
-        shares[:, -1] -= np.sum(weights * self.scale.center)
+        shares[:, -1] += top.bias - np.sum(weights * self.scale.center)
         return shares
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
@@ -260,10 +267,23 @@ class Selection(Model):
 
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`."""
+        return self.model.score(self._selected(features), n_threads)
+
+    def _selected(self, features: Features) -> Features:
         selected = np.ascontiguousarray(features[:, self.columns])
         for f, codes in self.codes.items():
             selected[:, f] = looked_up(selected[:, f], codes)
-        return self.model.score(read_only(selected), n_threads)
+        return read_only(selected)
+
+    @property
+    def has_contributions(self) -> bool:
+        """See `Model`."""
+        return self.model.has_contributions
+
+    def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`; columns that the model does not have contribute nothing."""
+        inner = self.model.contributions(self._selected(features), n_threads)
+        return spread_columns(inner, np.append(self.columns, self.n_features), self.n_features + 1)
 
     def describe(self) -> str:
         """See `Model`."""

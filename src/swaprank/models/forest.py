@@ -121,6 +121,11 @@ class Forest(Model):
         meaning = "How much the splits on the feature reduced the training loss."
         return Importances(gains / (gains.sum() or 1.0), "share of gain", meaning)
 
+    @property
+    def has_contributions(self) -> bool:
+        """See `Model`."""
+        return True
+
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`: exact TreeSHAP."""
         return contributions(self, features, n_threads)

@@ -67,6 +67,11 @@ class LinearModel(Model):
         meaning = "The change of a score when the feature rises by one standard deviation of its values on this data."
         return Importances(self.weights * std, "weight × standard deviation", meaning)
 
+    @property
+    def has_contributions(self) -> bool:
+        """See `Model`."""
+        return True
+
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`; the average document has the mean value of every feature."""
         shares = np.empty((len(features), self.n_features + 1))

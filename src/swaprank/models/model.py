@@ -7,6 +7,7 @@
                               for_export  one of five kinds of models that other systems can serve
                               perturb     the scores when the parameters move along directions
                               importances, contributions, feature_weights, staged_scores     for some kinds of models
+                              has_contributions     whether it is one of those kinds
 
 Instruments, reports and files use this interface and never ask for the class of a model. Rankers ask only whether they
 can start from it.
@@ -125,6 +126,11 @@ class Model(ABC):
     def importances(self, features: Features | None = None) -> Importances | None:
         """The importance of each feature, on these rows if given; None if the model alone does not tell."""
         return None
+
+    @property
+    def has_contributions(self) -> bool:
+        """Whether `contributions` exist: for trees, linear models, and weighted sums of them."""
+        return False
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
         """The exact share of each feature in each score; the last column is the expected score."""

@@ -86,6 +86,25 @@ class Net(Model):
             raise ParameterError(f"the model is not linear in the features, but a net with {why}.")
         return self.weights.astype(np.float64) * self.scaling.factor
 
+    @property
+    def has_contributions(self) -> bool:
+        """See `Model`: only without hidden layers."""
+        return not self.hidden
+
+    def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`; without hidden layers, those of a linear model of the scaled features.
+
+        A missing value contributes nothing. They are sums in double precision; scores are in single precision.
+        """
+        if self.hidden:
+            return super().contributions(features, n_threads)
+        scaled = scaled_rows(features.astype(np.float32, copy=False), np.arange(len(features)), self.scaling)
+        weights, usual = self.weights.astype(np.float64), self.scaling.missing.astype(np.float64)
+        shares = np.empty((len(features), self.n_features + 1))
+        shares[:, :-1] = (scaled - usual) * weights
+        shares[:, -1] = np.sum(usual * weights)
+        return shares
+
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
         """See `Model`; the parameters are the weights of the scaled features."""
         start = self.score(features)[rows] + base

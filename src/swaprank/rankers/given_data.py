@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from swaprank.arrays import Floats
 from swaprank.cluster.parts import NAMED_COLUMNS, Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
@@ -27,7 +30,7 @@ def as_dataset(
 ) -> Dataset:
     """A Dataset as it is, or one made of X, y and the other arguments of `Dataset` that are not None.
 
-    y, qid, sample_weight and base_score may be names of columns of X; by default, these are label and qid. If the names
+    y, qid, weights and base_score may be names of columns of X; by default, these are label and qid. If the names
     and categories of a model are given, only these features are taken, see data/matching.py, with the codes of these
     categories.
 
@@ -57,6 +60,10 @@ def as_dataset(
     if named := {name: given[name] for name in NAMED_COLUMNS if isinstance(given.get(name), str)}:
         X, columns = split_columns(X, named)
         given |= columns
+        if "query_weight" in named:
+            # One value per row until queries are known.
+            weight = named["query_weight"]
+            given |= {"query_weight": weight, "columns": {weight: columns["query_weight"]}}
     if names is not None:
         X = model_features(X, names, whose, categories or {})
     return Dataset(X, **given)
@@ -143,3 +150,22 @@ def _set_arguments(where: str, given: Any, columns: Mapping[str, Any]) -> Mappin
     if named.get("y", "label") not in column_names(given):
         raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
     return {"X": given, **named}
+
+
+def plus_base_score(scores: Floats, X: Any) -> Floats:
+    """Scores plus those that the data set brings along; DataError if one is not finite.
+
+    >>> import numpy as np
+    >>> import swaprank as sr
+    >>> from swaprank.rankers.given_data import plus_base_score
+    >>> plus_base_score(np.array([0.5]), sr.Dataset([[1.0]], [0], qid=[7], base_score=[2.0])).tolist()
+    [2.5]
+    """
+    total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+    if not np.isfinite(total).all():
+        row = int(np.argmin(np.isfinite(total)))
+        raise DataError(
+            f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
+            "Scale them, or remove the row."
+        )
+    return total

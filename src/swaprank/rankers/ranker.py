@@ -21,9 +21,10 @@ from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.calibration import Calibration, fit_calibration
-from swaprank.rankers.given_data import as_dataset
+from swaprank.rankers.given_data import as_dataset, plus_base_score
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
+from swaprank.rendering.result import Backend
 
 if TYPE_CHECKING:
     # scikit-learn has no types: its class would hide the signatures of ours.
@@ -227,6 +228,15 @@ class Ranker(Parameters, BaseEstimator, ABC):
             raise ParameterError(argument, f" must be from 0 to {most}; found {n_stages!r}.")
         staged = self._of_rows(X, lambda rows: self.model_.staged_scores(rows, [n_stages], self.n_threads)[0])
         return self._plus_base_score(staged, X)
+
+    def rank(self, X: Any, qid: Any = None, k: int | None = None, *, backend: Backend = "pandas") -> Any:
+        """The first k documents of each query as a data frame: qid, rank, row, docid (if the data has ids), score.
+
+        Queries are in the order of the data, tied documents in the order of their rows. A matrix without qid is a list.
+        """
+        from swaprank.rankers.ranked_frame import ranked_frame
+
+        return ranked_frame(self, X, qid, k, backend)
 
     def contributions(self, X: Any) -> Floats:
         """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
@@ -453,14 +463,4 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def _feature_names(self) -> list[str]:
         return list(self.learned_.feature_names)
 
-    @staticmethod
-    def _plus_base_score(scores: Floats, X: Any) -> Floats:
-        """Scores plus those that the data set brings along; DataError if one is not finite."""
-        total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
-        if not np.isfinite(total).all():
-            row = int(np.argmin(np.isfinite(total)))
-            raise DataError(
-                f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
-                "Scale them, or remove the row."
-            )
-        return total
+    _plus_base_score = staticmethod(plus_base_score)

@@ -127,7 +127,8 @@ class TrainableRanker(Ranker):
             qid: Query ids, one per row; or the name of a column of X, by default "qid" if y is one.
             group: Instead of qid: the number of rows of each query.
             sample_weight: How much each row counts.
-            query_weight: How much each query counts, in the order in which the queries first appear, or by query id.
+            query_weight: How much each query counts, in the order in which the queries first appear, or by query id; or
+                the name of a column of X.
             base_score: Scores to start from, one per row.
             categorical_features: Features whose values are categories, by name or by position from 0; columns of text
                 need not be declared. Only trees take them.

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 import swaprank as sr
-from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.data.row_values import check_scores
+from swaprank.arrays import Floats, Ints
 from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.evaluation.given_scores import scores_of
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.reporting.subject import best_feature, feature_baseline
+from swaprank.reporting.subject import best_feature
 from swaprank.reporting.win_loss import changes
 
 MOST_SEGMENTS = 50
@@ -106,7 +106,12 @@ class Exploration:
             raise ParameterError(f"there is no order '{order}'; {did_you_mean(order, list(ORDERS))}")
         change = self.changes(metric)
         given: Floats = np.arange(len(change), dtype=np.float64)
-        keys = {"loss": change, "gain": -change, "change": -np.abs(change), "low": self.values[metric, 0]}
+        keys: dict[str, Floats] = {
+            "loss": change,
+            "gain": -change,
+            "change": -np.abs(change),
+            "low": self.values[metric, 0],
+        }
         return keys.get(order, given)
 
 
@@ -134,7 +139,7 @@ def make_exploration(
     usual = "ndcg@10" if ranker is None else ranker.training_metric()
     parsed = parse_metrics(usual if metrics is None else metrics, convention)
     if len(found) == 1:
-        found.append(Ranking(*best_feature(data, parsed[0])))
+        found.append(Ranking(*best_feature(found[0].matched or data, parsed[0])))
     evaluated = [sr.evaluate(data, each.scores, parsed) for each in found]
     values = np.array([[result.per_query for result in each.results] for each in evaluated]).swapaxes(0, 1)
     attributes = query_attributes(data)
@@ -160,7 +165,7 @@ def query_attributes(data: sr.Dataset) -> dict[str, list[str]]:
     {}
     """
     found, starts = {}, data.indptr[:-1]
-    for name, values in side_columns(data).items():
+    for name, values in data.columns.items():
         texts = np.asarray(data.by_query(values)).astype(str)
         first = texts[starts]
         if (texts == np.repeat(first, np.diff(data.indptr))).all():
@@ -168,24 +173,10 @@ def query_attributes(data: sr.Dataset) -> dict[str, list[str]]:
     return found
 
 
-def side_columns(data: sr.Dataset) -> Mapping[str, AnyArray]:
-    """The side columns of a data set, one value per row.
-
-    >>> import swaprank as sr
-    >>> from swaprank.reporting.explorer.exploration import side_columns
-    >>> dict(side_columns(sr.Dataset([[1.0]], [1], qid=[7])))
-    {}
-    """
-    columns: Mapping[str, AnyArray] = getattr(data, "columns", {})
-    return columns
-
-
 def _ranking(data: sr.Dataset, name: str, given: Any) -> Ranking:
+    if isinstance(given, Ranking):
+        return given._replace(name=name)
     if isinstance(given, sr.Ranker):
         matched = given.matched(data)
         return Ranking(name, given.predict(matched), given, matched)
-    if isinstance(given, str):
-        return Ranking(name, feature_baseline(data, given).scores)
-    if isinstance(given, sr.trec.Run):
-        return Ranking(name, given.scores_for(data))
-    return Ranking(name, check_scores(given, len(data)))
+    return Ranking(name, scores_of(data, given))

@@ -6,7 +6,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.rendering.tables import counted, decimals
-from swaprank.reporting.explorer.exploration import ORDERS, Exploration, side_columns
+from swaprank.reporting.explorer.exploration import ORDERS, Exploration
 from swaprank.reporting.explorer.query_lists import Edit, PairDifference, QueryLists, RankedList
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
 from swaprank.reporting.page import page_top, whole_page
@@ -218,7 +218,7 @@ def document_view(lists: QueryLists, ranking: int, document: int) -> Html:
     row = int(lists.rows[document])
     facts = [
         tag("span", tag("span", f"{column} "), tag("bdi", shortened(values[row], 120)), class_="chip")
-        for column, values in side_columns(data).items()
+        for column, values in data.columns.items()
         if column not in lists.exploration.attributes
     ]
     chips = tag("p", *facts, class_="chips") if facts else ""

@@ -240,6 +240,6 @@ def _read(name: str, text: str, categories: tuple[str, ...] | None) -> float:
         value = float(text)
     except ValueError:
         raise DataError(f"the value of '{name}' must be a number; found '{text}'.") from None
-    if not abs(value) <= np.finfo(np.float32).max:
+    if not abs(value) <= float(np.finfo(np.float32).max):
         raise DataError(f"the value of '{name}' must be a finite number; found '{text}'.")
     return value
