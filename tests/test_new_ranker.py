@@ -120,4 +120,4 @@ def test_the_command_line_knows_it(
     run("train", "train.txt", "--ranker", "greedy", "--set", "n_rounds=3", "-o", "model.swaprank")
     assert json.loads(run("info", "model.swaprank", "--json"))["ranker"] == "greedy"
     run("predict", "model.swaprank", "test.txt", "-o", "scores.txt")
-    assert np.asarray(sr.read_scores("scores.txt")).shape == TEST.labels.shape
+    assert np.asarray(sr.trec.read_scores("scores.txt")).shape == TEST.labels.shape

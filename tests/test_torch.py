@@ -149,7 +149,7 @@ import sys
 sys.modules["torch"] = None
 import swaprank as sr
 try:
-    sr.torch.ranking_loss([0.0], [1], [0, 1])
+    ranking_loss([0.0], [1], [0, 1])
 except sr.errors.MissingExtraError as error:
     print(error)
 """

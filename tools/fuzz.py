@@ -81,8 +81,8 @@ FORMATS: dict[str, tuple[Callable[[Rng], bytes], Callable[[Path], Any]]] = {
     "data.parquet": (parquet, sr.read),
     "judged.qrels": (lambda rng: trec(rng, "{} 0 d{} {}\n"), sr.trec.read_qrels),
     "bm25.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.trec.read_run),
-    "scores.txt": (lambda rng: trec(rng, "{3}\n"), sr.read_scores),
-    "a.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.read_scores),
+    "scores.txt": (lambda rng: trec(rng, "{3}\n"), sr.trec.read_scores),
+    "a.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.trec.read_scores),
 }
 
 

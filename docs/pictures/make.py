@@ -85,6 +85,16 @@ def draw_results() -> None:
     save_figure(mart.plot_importances(new_axes(7, 3.6), n_features=10), HERE / "importances.svg")
 
 
+def draw_segments() -> None:
+    """The differences by device of docs/comparing.md."""
+    (shop,) = sr.datasets.random_polynomial((300,), n_features=10, random_state=2)
+    device = np.array(["phone", "tablet", "web"])[np.arange(300) % 3]
+    sign = np.where(np.repeat(device, np.diff(shop.indptr)) == "phone", -1, 1)
+    systems = {"old": shop.column(0), "new": sign * shop.column(1)}
+    comparison = sr.compare(shop, systems, "ndcg@10", by=device)
+    save_figure(comparison.plot(new_axes(7, 2.6)), HERE / "segments.svg")
+
+
 def draw_instruments() -> None:
     """The pictures of docs/instruments.md."""
     train, vali, test = sr.datasets.random_polynomial((1000, 200, 100), n_features=20, levels=5, random_state=0)
@@ -215,6 +225,7 @@ if __name__ == "__main__":
     draw_forces()
     draw_learning()
     draw_results()
+    draw_segments()
     draw_instruments()
     draw_indicators()
     draw_contributions()

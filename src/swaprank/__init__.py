@@ -7,7 +7,7 @@
     print(sr.evaluate(test, ranker.predict(test), ["ndcg@10", "map"]))
     ranker.save("model.swaprank")
 
-Data       Dataset, read, read_letor, write_letor, read_scores, write_scores, Parts
+Data       Dataset, read, read_letor, write_letor, Parts
 Rankers    LambdaMART, MART, LambdaRank, RankNet, SmoothRank, LinearRegressionRanker, Ranker
 Models     load, import_model, combine, stack, Scorer
 Judging    metric, evaluate, compare, report, certify, explain_query, explain_pair, drift
@@ -15,7 +15,7 @@ Searching  cross_validate, tune
 Bug report show_versions
 
 Everything else is in a namespace: baselines, clicks, data, datasets, ensembles, errors, evaluation, experiments,
-instruments, metrics, objectives, papers, rankers, reporting, torch, trackers, trec. `help(sr.LambdaMART)`,
+instruments, metrics, objectives, papers, rankers, reporting, reranking, trackers, trec. `help(sr.LambdaMART)`,
 `dir(sr.metrics)` and the documentation say more; `swaprank --help` is the command line.
 """
 

@@ -13,7 +13,6 @@ from . import papers as papers
 from . import rankers as rankers
 from . import reporting as reporting
 from . import reranking as reranking
-from . import torch as torch
 from . import trackers as trackers
 from . import trec as trec
 from .cluster.parts import Parts as Parts
@@ -41,8 +40,6 @@ from .rankers.smoothrank import SmoothRank as SmoothRank
 from .reading.letor import read_letor as read_letor
 from .reading.letor_writing import write_letor as write_letor
 from .reading.read import read as read
-from .reading.trec import read_scores as read_scores
-from .reading.trec import write_scores as write_scores
 from .registry import load as load
 from .reporting.report import report as report
 from .serving.scorer import Scorer as Scorer

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trees = sr.MART(n_trees=4, min_docs_in_leaf=3).fit(train, valid=vali)
     trees.save(folder / "trees.swaprank")
     sr.LinearRegressionRanker(regularization=0.1).fit(train).save(folder / "linear.swaprank")
-    sr.write_scores(trees.predict(vali), folder / "trees.scores")
+    sr.trec.write_scores(trees.predict(vali), folder / "trees.scores")
     (folder / "vali.qrels").write_text("1 0 d1 1\n")
     return folder
 

@@ -46,10 +46,10 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
     scored = here("predict", "model.swaprank", "test.txt", "-o", "scores.txt", folder=folder)
     assert scored.code == 0, scored.err
     assert scored.out == "scores.txt: 300 scores\n"
-    np.testing.assert_array_equal(sr.read_scores(folder / "scores.txt"), ranker.predict(test))
+    np.testing.assert_array_equal(sr.trec.read_scores(folder / "scores.txt"), ranker.predict(test))
     fewer = here("predict", "model.swaprank", "test.txt", "--trees", 3, "-o", "three.txt", folder=folder)
     assert fewer.code == 0, fewer.err
-    np.testing.assert_array_equal(sr.read_scores(folder / "three.txt"), ranker.predict(test, n_trees=3))
+    np.testing.assert_array_equal(sr.trec.read_scores(folder / "three.txt"), ranker.predict(test, n_trees=3))
 
 
 def test_one_line_says_how_training_ended(folder: Path) -> None:
@@ -91,9 +91,9 @@ def test_trees_are_added_to_a_model_of_another_kind(folder: Path) -> None:
     test, both = sr.read(folder / "test.txt"), sr.load(folder / "both.swaprank")
     base = sr.load(folder / "linear.swaprank").predict(test)
     assert here("predict", "both.swaprank", "test.txt", "-o", "both.txt", folder=folder).code == 0
-    np.testing.assert_array_equal(sr.read_scores(folder / "both.txt"), both.predict(test))
+    np.testing.assert_array_equal(sr.trec.read_scores(folder / "both.txt"), both.predict(test))
     assert here("predict", "both.swaprank", "test.txt", "--trees", 0, "-o", "base.txt", folder=folder).code == 0
-    np.testing.assert_array_equal(sr.read_scores(folder / "base.txt"), base)
+    np.testing.assert_array_equal(sr.trec.read_scores(folder / "base.txt"), base)
     info = here("info", "both.swaprank", folder=folder)
     assert "6 weights plus 12 trees" in info.out
 

@@ -180,7 +180,7 @@ def test_frame_and_json() -> None:
 
 def test_bad_requests() -> None:
     with pytest.raises(sr.errors.DataError, match=r"systems must be a dict of scores by name, .* found list"):
-        sr.compare(TEST, list(SYSTEMS.values()), "map")  # type: ignore[arg-type]
+        sr.compare(TEST, list(SYSTEMS.values()), "map")  # type: ignore[call-overload]
     with pytest.raises(sr.errors.DataError, match=r"the name of a ranking must be text, found 1 \(int\)"):
         sr.compare(TEST, {1: SYSTEMS["one"], 2: SYSTEMS["two"]}, "map")  # type: ignore[dict-item]
     for bad in (0, -5, 2.5, True):

@@ -11,7 +11,7 @@ from scipy import stats
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.evaluation.compare import compare_evaluations
+from swaprank.evaluation.comparison import compare_evaluations
 from swaprank.evaluation.randomization import randomize
 from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.evaluation.significance import bounded_interval, holm, holm_factors, mean_interval
@@ -54,7 +54,7 @@ def evaluation(values: list[float], metric: str) -> Evaluation:
 )
 def test_interval_and_p_value_always_agree(systems: list[list[float]], n_resamples: int, metric: str) -> None:
     evaluations = {str(at): evaluation(values, metric) for at, values in enumerate(systems)}
-    with patch("swaprank.evaluation.compare.wilcoxon_test", return_value=1.0):  # slow, and not the matter here
+    with patch("swaprank.evaluation.comparison.wilcoxon_test", return_value=1.0):  # slow, and not the matter here
         rows = list(compare_evaluations(evaluations, "0", n_resamples))
     for row in rows:
         if np.isnan(row.low):

@@ -158,6 +158,6 @@ def test_commands(tmp_path: Path) -> None:
     assert "95% interval" in told.out
     assert "observed" in (tmp_path / "r.svg").read_text()
     assert here("predict", "new.swaprank", "test.txt", "--calibrated", "-o", "p.txt", folder=tmp_path).code == 0
-    written: Any = sr.read_scores(tmp_path / "p.txt")
+    written: Any = sr.trec.read_scores(tmp_path / "p.txt")
     np.testing.assert_allclose(written, RANKER.calibrate(VALI).calibrated(TEST), atol=1e-6)
     assert here("predict", "model.swaprank", "test.txt", "--calibrated", folder=tmp_path).code == 2

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
-from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Threads, split_names
+from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Segments, Threads, split_names
 from swaprank.cli.output import print_either, print_json, print_result
 from swaprank.cli.rankings import read_rankings
 
@@ -22,6 +22,7 @@ def evaluate(
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
     convention: Convention = "standard",
+    by: Segments = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also print the values of every query.")] = False,
     threads: Threads = None,
     json: AsJson = False,
@@ -29,7 +30,22 @@ def evaluate(
     columns: Columns,
 ) -> None:
     """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
-    judged, rankings = read_rankings(data, split_names(scores, "rankings", "NAME=RANKING"), columns)
+    judged, rankings = read_rankings(data, split_names(scores, "rankings", "NAME=RANKING"), columns, by)
+    if by is not None:
+        if per_query:
+            raise sr.errors.ParameterError(
+                "give ", sr.errors.Hint("by"), " or ", sr.errors.Hint("per_query"), ", not both."
+            )
+        segmented = {
+            path: sr.evaluate(judged, ranking, metric, by=by, convention=convention, n_threads=threads)
+            for path, ranking in rankings.items()
+        }
+        if json:
+            print_json({path: found.to_dict() for path, found in segmented.items()})
+            return
+        for path, found in segmented.items():
+            print_result(f"{path}\n\n{found}\n" if len(segmented) > 1 else str(found))
+        return
     results = {
         path: sr.evaluate(judged, ranking, metric, convention=convention, n_threads=threads)
         for path, ranking in rankings.items()
@@ -55,6 +71,7 @@ def compare(
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
     convention: Convention = "standard",
+    by: Segments = None,
     baseline: Annotated[str | None, typer.Option(help="Name of the baseline.", show_default="the first")] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Number of resamples of the randomization test.")] = 10_000,
     seed: Seed = 0,
@@ -64,11 +81,12 @@ def compare(
     columns: Columns,
 ) -> None:
     """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
-    judged, systems = read_rankings(data, split_names(scores, "rankings", "NAME=RANKING"), columns)
+    judged, systems = read_rankings(data, split_names(scores, "rankings", "NAME=RANKING"), columns, by)
     result = sr.compare(
         judged,
         systems,
         metric,
+        by=by,
         baseline=baseline,
         convention=convention,
         n_resamples=resamples,

@@ -1,17 +1,14 @@
 """`swaprank explore`: a local page to look at queries."""
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import swaprank as sr
 from swaprank.cli.options import Columns, Convention, JudgedFile, split_names
 from swaprank.cli.output import print_info, print_result
-from swaprank.cli.rankings import documents_for, is_model, load_any, read_ranking, read_rankings
+from swaprank.cli.rankings import read_rankings, read_with_documents
 
-_MODELS = (".json", ".ubj")
-"""Models of other libraries."""
 ExploreMetrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,7 +38,9 @@ def explore(
     from swaprank.reading.formats import is_table
     from swaprank.reporting.explorer.exploration import Ranking
 
-    judged, given = read_rankings(data, split_names(rankings, "rankings", "NAME=RANKING"), columns, _ranking)
+    judged, given = read_rankings(
+        data, split_names(rankings, "rankings", "NAME=RANKING"), columns, read=read_with_documents
+    )
     if isinstance(judged, sr.trec.Qrels):
         raise sr.errors.DataError(f"{data} is a qrels file without documents: explore needs documents with features.")
     if len(given) == 1 and is_table(data) and not any(isinstance(each, Ranking) for each in given.values()):
@@ -52,14 +51,3 @@ def explore(
     print_result(explorer.url)
     print_info("Press Ctrl-C to end.")
     explorer.wait()
-
-
-def _ranking(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns) -> Any:
-    """Scores, or a model with the documents as it sees them."""
-    from swaprank.reporting.explorer.exploration import Ranking
-
-    if not is_model(file) and file.suffix not in _MODELS:
-        return read_ranking(file, data, judged, columns)
-    model = load_any(file)
-    documents = documents_for(model, file, data, judged, columns)
-    return Ranking(file.stem, model.predict(documents), model, documents)

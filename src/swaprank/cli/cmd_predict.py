@@ -55,5 +55,5 @@ def predict(
     if output.suffix == ".run":
         sr.trec.write_run(documents, scores, output)
     else:
-        sr.write_scores(scores, output)
+        sr.trec.write_scores(scores, output)
     print_info(f"{output}: {len(scores):,} scores")

@@ -99,6 +99,16 @@ Settings = Annotated[
         "the parameters of LambdaMART.",
     ),
 ]
+Segments = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="Also show segments of the queries: a column with one value per query; or n_documents or n_relevant, the "
+        "size of queries.",
+        show_default=False,
+    ),
+]
 Columns: TypeAlias = dict[str, Any]
 """The names of columns that were given, as keywords of `swaprank.read`."""
 LogFile = Annotated[

@@ -13,6 +13,9 @@ from swaprank.files import existing_file
 if TYPE_CHECKING:
     from swaprank.cli.options import Columns
 
+_PEER_MODELS = (".json", ".ubj")
+"""Endings of models of other libraries."""
+
 
 def is_model(file: Path) -> bool:
     """True if a file is a swaprank model."""
@@ -34,18 +37,22 @@ def read_rankings(
     data: Path,
     given: Mapping[str, str],
     columns: Columns,
+    by: str | None = None,
     read: Callable[[Path, Path, sr.Dataset | sr.trec.Qrels, Columns], Any] | None = None,
 ) -> tuple[sr.Dataset | sr.trec.Qrels, dict[str, Any]]:
     """Read judged documents, and rankings of them by name: from a file, or by a column or feature of the data.
 
-    `read` reads a file; `read_ranking` if None.
+    `by` is a column of a table that is kept as a side column, too. `read` reads a file; `read_ranking` if None.
     """
+    from swaprank.evaluation.segments import SLICES
     from swaprank.reading.formats import is_table
     from swaprank.reading.read import read_judged
 
     print_detail(f"reading {data}")
     by_column = [text for text in given.values() if not Path(text).exists() and not _is_path(text)]
     wanted = [text.removeprefix("-") for text in by_column] if is_table(data) else []
+    if by is not None and by not in SLICES and is_table(data):
+        wanted.append(by)
     kept = list(dict.fromkeys((*columns.get("columns", ()), *wanted)))
     judged = read_judged(data, **{**columns, "columns": kept} if kept else columns)
     return judged, {
@@ -75,7 +82,7 @@ def _by_column(judged: sr.Dataset | sr.trec.Qrels, name: str) -> Any:
 def read_ranking(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns) -> Any:
     """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
     if not is_model(file):
-        scores = sr.read_scores(file)
+        scores = sr.trec.read_scores(file)
         if not isinstance(scores, sr.trec.Run) and not isinstance(judged, sr.trec.Qrels) and len(scores) != len(judged):
             raise sr.errors.DataError(f"{file} has {len(scores):,} scores, but {data} has {len(judged):,} documents.")
         return scores
@@ -101,3 +108,14 @@ def read_for(model: sr.Ranker, data: Path, columns: Columns, *, unlabeled: bool 
     print_detail(f"reading {data}")
     names = [str(name) for name in model.feature_names_in_]
     return read_matching(data, names, model.categories_, unlabeled=unlabeled, **columns)
+
+
+def read_with_documents(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns) -> Any:
+    """Scores, or a model with the documents as it sees them."""
+    from swaprank.reporting.explorer.exploration import Ranking
+
+    if not is_model(file) and file.suffix not in _PEER_MODELS:
+        return read_ranking(file, data, judged, columns)
+    model = load_any(file)
+    documents = documents_for(model, file, data, judged, columns)
+    return Ranking(file.stem, model.predict(documents), model, documents)

@@ -1,8 +1,10 @@
 from .agreement import Agreement as Agreement
 from .agreement import agreement as agreement
 from .classification import balanced_error_rate as balanced_error_rate
-from .compare import Comparison as Comparison
-from .compare import Difference as Difference
+from .comparison import Comparison as Comparison
+from .comparison import Difference as Difference
 from .evaluate import RankingScorer as RankingScorer
 from .results import Evaluation as Evaluation
 from .results import MetricResult as MetricResult
+from .segment_comparison import SegmentComparison as SegmentComparison
+from .segment_evaluation import SegmentEvaluation as SegmentEvaluation

@@ -1,7 +1,7 @@
 """Evaluate scores: labels and scores of every query, from a data set, from TREC files, or on a cluster."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, final, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.errors import DataError, Wording
 from swaprank.evaluation.given_scores import scores_of
 from swaprank.evaluation.results import Evaluation, MetricResult, pooled
+from swaprank.evaluation.segment_evaluation import SegmentEvaluation
+from swaprank.evaluation.segments import By, segments_of
 from swaprank.metrics.grades import warn_if_no_grades
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
@@ -21,15 +23,42 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.metrics.terms import Lists
 
 
+@overload
 def evaluate(
     data: Any,
     scores: Any,
     metrics: str | Metric | Iterable[str | Metric],
     *,
+    by: None = None,
+    convention: str = ...,
+    subtopics: Any = ...,
+    n_threads: int | None = ...,
+) -> Evaluation: ...
+
+
+@overload
+def evaluate(
+    data: Any,
+    scores: Any,
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    by: By,
+    convention: str = ...,
+    subtopics: Any = ...,
+    n_threads: int | None = ...,
+) -> SegmentEvaluation: ...
+
+
+def evaluate(
+    data: Any,
+    scores: Any,
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    by: By | None = None,
     convention: str = "standard",
     subtopics: Any = None,
     n_threads: int | None = None,
-) -> Evaluation:
+) -> Evaluation | SegmentEvaluation:
     """Evaluate scores on judged documents.
 
     Args:
@@ -37,6 +66,8 @@ def evaluate(
         scores: A fitted ranker; the name of a side column or a feature; one number per row, in row order; or a TREC
             run. For data on a cluster, a fitted ranker.
         metrics: One or several metrics, or their names.
+        by: Evaluate segments of the queries, too: the name of a side column with one value per query; "n_documents" or
+            "n_relevant", the size of queries in ranges; or one value per query.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
         subtopics: For metrics of diversity on a Dataset: labels for subtopics, with a row for each row of the data and
             a column for each subtopic. TREC judgements have their own.
@@ -54,6 +85,7 @@ def evaluate(
     map: average precision; ...
     """
     data = as_parts(data)
+    segments = None if by is None else segments_of(data, by)
     if isinstance(data, Parts):
         return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
     lists = _ranked_lists(data, scores, subtopics)
@@ -61,11 +93,19 @@ def evaluate(
     if isinstance(data, Dataset):
         warn_if_no_grades(parsed, lists.labels)
     bound = [metric.bind(lists.labels, lists.indptr, **lists.beside._asdict()) for metric in parsed]
-    results = tuple(
-        MetricResult(each.metric, values, n_without_relevant=int(each.terms.is_empty.sum()))
-        for each, values in zip(bound, measure_each(bound, lists.scores, n_threads), strict=True)
-    )
-    return Evaluation(results, lists.qids, convention)
+    values = measure_each(bound, lists.scores, n_threads)
+
+    def evaluation_of(queries: Ints | slice) -> Evaluation:
+        results = tuple(
+            MetricResult(each.metric, found[queries], n_without_relevant=int(each.terms.is_empty[queries].sum()))
+            for each, found in zip(bound, values, strict=True)
+        )
+        return Evaluation(results, lists.qids[queries], convention)
+
+    whole = evaluation_of(slice(None))
+    if segments is None:
+        return whole
+    return SegmentEvaluation(segments.by, whole, {name: evaluation_of(queries) for name, queries in segments})
 
 
 def _evaluate_on_cluster(

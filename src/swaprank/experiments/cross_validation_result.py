@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 
 from swaprank.errors import MetricError, did_you_mean
-from swaprank.evaluation.compare import Comparison, compare_evaluations
+from swaprank.evaluation.comparison import Comparison, compare_evaluations
 from swaprank.evaluation.results import Evaluation, pooled
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.plain_json import format_parameters

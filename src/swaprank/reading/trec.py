@@ -103,7 +103,7 @@ def read_scores(path: str | os.PathLike[str]) -> Floats | Run:
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
     >>> _ = path.write_text("0.5\n-1\n")
-    >>> sr.read_scores(path)
+    >>> sr.trec.read_scores(path)
     array([ 0.5, -1. ])
     """
     file = existing_file(path)
@@ -134,8 +134,8 @@ def write_scores(scores: Floats, path: str | os.PathLike[str]) -> None:
 
     >>> import pathlib, tempfile, numpy as np, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
-    >>> sr.write_scores(np.array([0.5, 1 / 3]), path)
-    >>> sr.read_scores(path)
+    >>> sr.trec.write_scores(np.array([0.5, 1 / 3]), path)
+    >>> sr.trec.read_scores(path)
     array([0.5       , 0.33333333])
     """
     with replacing(path) as stream:

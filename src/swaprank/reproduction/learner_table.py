@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import swaprank as sr
-from swaprank.evaluation.compare import compare_evaluations
+from swaprank.evaluation.comparison import compare_evaluations
 from swaprank.experiments.folds import find_folds
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.registry import ranker_class
