@@ -1,5 +1,6 @@
 """The page shows the right numbers for every kind of ranker, and stays well formed for any data."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,7 @@ def test_a_ranker_or_a_feature_may_be_the_baseline(forest: sr.LambdaMART, tmp_pa
     expected = sr.evaluate(TEST, -TEST.column(1), "map")["map"].mean
     assert down.comparison.evaluations["feature 2, smallest first"]["map"].mean == expected
     for wrong, message in (
-        ({"baseline_feature": "77"}, "there is no feature '77'"),
+        ({"baseline_feature": "77"}, "there is no column or feature '77' to rank by"),
         ({"baseline_feature": "1", "baseline": other}, "not both"),
         ({"baseline": 3}, "expected a fitted ranker or a model file, found int"),
     ):
@@ -234,21 +235,29 @@ ODD_DATA: dict[str, dict[str, Any]] = {
 }
 
 
+NOTHING_TO_LEARN = ("one document", "one document a query", "all labels zero", "negative labels", "huge labels")
+"""Data that LambdaMART refuses, or warns of."""
+
+
 @pytest.mark.parametrize("kind", ODD_DATA)
 @pytest.mark.parametrize("learner", ["forest", "linear"])
 def test_odd_data_has_a_page(kind: str, learner: str) -> None:
     data = sr.Dataset(**ODD_DATA[kind])
     usual = sr.Dataset(**some_rows())
     ranker: Any = (
-        sr.LambdaMART(n_trees=3, min_docs_in_leaf=2).fit(
-            data if learner == "forest" and kind != "huge labels" else usual
-        )
+        sr.LambdaMART(n_trees=3, min_docs_in_leaf=2).fit(usual if kind in NOTHING_TO_LEARN else data)
         if learner == "forest"
         else sr.LinearRegressionRanker(regularization=1.0).fit(usual)
     )
-    made = sr.report(ranker, data, train=data)
+    warned = (
+        pytest.warns(sr.errors.LabelWarning, match="Add a number to all labels")
+        if kind == "negative labels"
+        else nullcontext()
+    )
+    with warned:
+        made = sr.report(ranker, data, train=data)
+        expected = sr.evaluate(data, ranker.predict(data), [result.metric for result in made.evaluation])
     page = check(made.html)
-    expected = sr.evaluate(data, ranker.predict(data), [result.metric for result in made.evaluation])
     for ours, theirs in zip(made.evaluation, expected, strict=True):
         np.testing.assert_array_equal(ours.per_query, theirs.per_query)
     if kind == "all labels zero":
