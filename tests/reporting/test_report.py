@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -117,6 +118,33 @@ def test_queries_without_a_relevant_document_are_told_beside_the_headline(
 
 def test_every_query_has_a_relevant_document(made: sr.reporting.Report) -> None:
     assert "without a relevant document: " not in read_page(made.html).text
+
+
+def test_segments_are_those_of_compare(forest: sr.LambdaMART, tmp_path: Path) -> None:
+    devices = np.repeat(np.array(["phone", "<b>web</b>"])[np.arange(30) % 2], 12)
+    data = TEST.replace(columns={"device": devices, "old": TEST.column(0)})
+    made = sr.report(forest, data, baseline_feature="old", metrics=["ndcg@10", "map"], by="device")
+    page = read_page(made.html)
+    (rows,) = (table[1:] for table in page.tables if table[0][0] == "Segment")
+    expected = sr.compare(data, {"column old": "old", "LambdaMART": forest}, ["ndcg@10", "map"], by="device")
+    assert [row[0] for row in rows] == ["all queries30 queries", "<b>web</b>15 queries", "phone15 queries"]
+    for row, name in zip(rows[1:], expected, strict=True):
+        difference = expected[name][0]
+        assert row[1] == decimals(difference.mean)
+        assert row[4] == decimals(difference.difference, signed=True)
+        assert row[5] == f"{decimals(difference.low, signed=True)} to {decimals(difference.high, signed=True)}"
+        assert row[7] == probability(difference.p_randomization)
+    for sentence in expected.sentences():
+        assert sentence in page.text
+    assert made.comparison.to_dict() == expected.whole.to_dict()
+    table, model = tmp_path / "test.parquet", tmp_path / "model.swaprank"
+    frame = pd.DataFrame(data.features, columns=list(data.feature_names))
+    frame.assign(label=data.labels, qid=np.repeat(data.qids, 12), device=devices).to_parquet(table)
+    forest.save(model)
+    of_files = sr.report(model, table, metrics="map", by="device")
+    assert 'id="segments"' in of_files.html
+    with pytest.raises(sr.errors.DataError, match="no side column or feature 'devise'; did you mean 'device'"):
+        sr.report(forest, data, by="devise")
 
 
 def test_the_best_feature_is_the_baseline(made: sr.reporting.Report) -> None:
