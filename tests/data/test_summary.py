@@ -19,3 +19,12 @@ def test_bars_can_be_drawn_in_ascii() -> None:
     assert plain.isascii()
     assert plain == str(summary).replace("█", "#")
     assert [line.count("#") for line in plain.splitlines() if line.startswith("label")] == [15, 30]
+
+
+def test_a_summary_is_a_table_in_notebooks() -> None:
+    data = sr.Dataset([[1, 0], [2, 0]], [0, 1], qid=[1, 1], feature_names=["a", "<b>"])
+    summary = sr.data.summarize(data)
+    html = summary._repr_html_()
+    assert html.count("<tr>") == len(str(summary).splitlines())
+    assert "1: &lt;b&gt;" in html
+    assert repr(summary) == str(summary)

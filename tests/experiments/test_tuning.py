@@ -155,3 +155,12 @@ def test_the_study_of_optuna_is_there() -> None:
     train, valid = sr.datasets.random_net((15, 15), n_features=3, n_documents=5, random_state=0)
     tuning = sr.tune(train, valid, sr.MART(n_trees=2), n_trials=2)
     assert [trial.value for trial in tuning.study.trials] == [trial.value for trial in tuning.trials]
+
+
+def test_the_metric_may_be_given() -> None:
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    given = sr.tune(TRAIN, VALI, TREES, metric="map", ranges=RANGE, n_trials=2)
+    expected = sr.tune(TRAIN, VALI, sr.MART("map", n_trees=6, min_docs_in_leaf=5), ranges=RANGE, n_trials=2)
+    assert given.metric == expected.metric == "map"
+    assert [trial.value for trial in given.trials] == [trial.value for trial in expected.trials]
+    assert TREES.metric == "ndcg@10"

@@ -150,3 +150,10 @@ def test_comments_do_not_make_judgements(tmp_path: Path) -> None:
     assert isinstance(read_judged(path), Dataset)
     path.write_text("\nq 0 a 1\n")
     assert isinstance(read_judged(path), Qrels)
+
+
+def test_judgements_and_runs_are_shown_briefly() -> None:
+    qids, docids = np.array(["a"] * 1500 + ["b"]), np.array([f"d{at}" for at in range(1501)])
+    judged = Qrels(qids, docids, np.array([0, 2, 1] * 500 + [-1]))
+    assert repr(judged) == "Qrels(1,501 judgements, 2 queries, labels -1 to 2)"
+    assert repr(Run(np.array(["a"]), np.array(["d"]), np.array([0.5]))) == "Run(1 result, 1 query)"

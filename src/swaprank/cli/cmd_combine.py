@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
+from swaprank.cli.completion import complete_metric
 from swaprank.cli.options import AsJson, Columns, Figure, Threads
 from swaprank.cli.output import print_either, print_info
 
@@ -17,7 +18,9 @@ def combine(
         Path, typer.Argument(metavar="DATA", help="Documents with relevance labels that neither model was trained on.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
-    metric: Annotated[str, typer.Option("--metric", "-m", help="Metric to maximize.")] = "ndcg@10",
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", autocompletion=complete_metric, help="Metric to maximize.")
+    ] = "ndcg@10",
     whole_line: Annotated[bool, typer.Option("--whole-line", help="Allow any alpha, not only 0 to 1.")] = False,
     figure: Figure = None,
     threads: Threads = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
+from swaprank.cli.completion import complete_ranker, complete_setting
 from swaprank.cli.options import AsJson, Columns, Convention, Metrics, Seed, Segments, Threads, split_names
 from swaprank.cli.output import print_info, print_note, print_result, training_bar
 
@@ -20,6 +21,7 @@ Rankers = Annotated[
     list[str],
     typer.Option(
         metavar="[NAME=]RANKER",
+        autocompletion=complete_ranker,
         help="Ranker. Can be repeated; the first is the baseline. `swaprank info --rankers` lists all.",
     ),
 ]
@@ -36,6 +38,7 @@ RankerSettings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
+        autocompletion=complete_setting,
         help="Parameter of all rankers that have it, such as n_trees=100, or of one, such as lambdarank.n_epochs=50. "
         "Can be repeated. `swaprank info --ranker lambdarank` lists the parameters of LambdaRank.",
     ),

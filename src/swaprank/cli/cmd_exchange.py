@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
+from swaprank.cli.completion import complete_format
 from swaprank.cli.options import AsJson, names_or_file, split_names
 from swaprank.cli.output import print_either, print_info
 from swaprank.cli.rankings import load_any
@@ -17,7 +18,10 @@ def export(
         Path | None,
         typer.Argument(metavar="MODEL", help="Model file, of swaprank or of another library.", show_default=False),
     ] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="Format to write; see --list.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", autocompletion=complete_format, help="Format to write; see --list."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.", show_default=False)] = None,
     features: Annotated[
         str | None,
@@ -38,8 +42,9 @@ def export(
     missing: Annotated[
         str,
         typer.Option(
+            autocompletion=lambda incomplete: [each for each in ("refuse", "zero") if each.startswith(incomplete)],
             help="refuse: it is an error if the target reads missing values as 0, and the model has learned something "
-            "else. zero: accept this, because documents always have all features."
+            "else. zero: accept this, because documents always have all features.",
         ),
     ] = "refuse",
     request: Annotated[

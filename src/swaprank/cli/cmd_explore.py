@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
+from swaprank.cli.completion import complete_metric
 from swaprank.cli.options import Columns, Convention, JudgedFile, split_names
 from swaprank.cli.output import print_info, print_result
 from swaprank.cli.rankings import read_rankings, read_with_documents
@@ -12,7 +13,11 @@ from swaprank.cli.rankings import read_rankings, read_with_documents
 ExploreMetrics = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric", "-m", help="Metric. Can be repeated.", show_default="the metric of the first model, or ndcg@10"
+        "--metric",
+        "-m",
+        autocompletion=complete_metric,
+        help="Metric. Can be repeated.",
+        show_default="the metric of the first model, or ndcg@10",
     ),
 ]
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
+from swaprank.cli.completion import complete_metric
 from swaprank.cli.options import Columns, Convention, ModelFile, Segments
 from swaprank.cli.output import print_info, print_result, progress_bar
 
@@ -14,6 +15,7 @@ ReportMetrics = Annotated[
     typer.Option(
         "--metric",
         "-m",
+        autocompletion=complete_metric,
         help="Metric. Can be repeated; the first is the main one.",
         show_default="the model's metric, ndcg@10, map, mrr, err",
     ),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from swaprank.cli.completion import complete_convention, complete_metric, complete_ranker, complete_setting
 from swaprank.cli.output import Verbosity, print_detail, stdout_is_taken, verbosity
 from swaprank.files import is_standard_output
 
@@ -39,7 +40,13 @@ Threads = Annotated[
     int | None, typer.Option(min=1, help="Number of threads. It does not change the result.", show_default="all cores")
 ]
 Metrics = Annotated[
-    list[str], typer.Option("--metric", "-m", help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated.")
+    list[str],
+    typer.Option(
+        "--metric",
+        "-m",
+        autocompletion=complete_metric,
+        help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated.",
+    ),
 ]
 LogMetrics = Annotated[
     list[str],
@@ -54,37 +61,33 @@ TrainingMetric = Annotated[
     typer.Option(
         "--metric",
         "-m",
+        autocompletion=complete_metric,
         help="Metric to optimize, such as ndcg@10.",
         show_default="the ranker's default, usually ndcg@10",
     ),
 ]
 ModelMetric = Annotated[
-    str | None, typer.Option("--metric", "-m", help="Metric.", show_default="the metric the model was trained for")
+    str | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        autocompletion=complete_metric,
+        help="Metric.",
+        show_default="the metric the model was trained for",
+    ),
 ]
 Convention = Annotated[
-    str, typer.Option(help="Convention of the metric names: standard, trec, letor, mslr or lightgbm.")
+    str,
+    typer.Option(
+        autocompletion=complete_convention,
+        help="Convention of the metric names: standard, trec, letor, mslr or lightgbm.",
+    ),
 ]
-
-
-def _complete_ranker(incomplete: str) -> list[str]:
-    from swaprank.registry import PRESETS, RANKERS
-
-    return [name for name in (*RANKERS, *PRESETS) if name.startswith(incomplete)]
-
-
-def _complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    from swaprank.registry import PRESETS, RANKERS, ranker_class
-
-    name = ctx.params.get("ranker")
-    declared = ranker_class(name if name in RANKERS or name in PRESETS else "lambdamart").declared
-    return [(f"{each}=", declared[each].text) for each in declared if each.startswith(incomplete)]
-
-
 RankerName = Annotated[
     str | None,
     typer.Option(
         "--ranker",
-        autocompletion=_complete_ranker,
+        autocompletion=complete_ranker,
         help="Ranker, such as lambdamart, or lambdamart2010 as in the paper. `swaprank info --rankers` lists all.",
         show_default="lambdamart",
     ),
@@ -94,7 +97,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        autocompletion=_complete_setting,
+        autocompletion=complete_setting,
         help="Parameter of the ranker, such as n_leaves=15. Can be repeated. `swaprank info --ranker lambdamart` lists "
         "the parameters of LambdaMART.",
     ),

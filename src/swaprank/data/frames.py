@@ -15,7 +15,7 @@ from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
 from swaprank.data.matching import ignored_columns, matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
-from swaprank.errors import THE_DATA, DataError, Row, SwaprankWarning, did_you_mean, warn_user
+from swaprank.errors import THE_DATA, DataError, Row, SwaprankWarning, Wording, did_you_mean, warn_user
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -265,6 +265,8 @@ def _features(
             continue
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             advice = ("leave it out, or encode it.",) if of_model else not_numbers_advice(name, from_all=every)
+            if column.dtype in (nw.Date, nw.Datetime):
+                advice = (Wording("sr.data.days_since(table, '2026-01-31') makes numbers of dates; or ", ""), *advice)
             raise DataError(f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: ", *advice)
         for rows in row_blocks(len(table), 65_536):
             X[rows, k] = _with_nan(column[rows], huge_is_missing)

@@ -14,13 +14,14 @@ LARGEST_LABEL = 10**18
 
 
 @final
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Qrels:
     """Relevance judgements: one label per judged (query, document).
 
     >>> import numpy as np, swaprank as sr
-    >>> sr.trec.Qrels(np.array(["q1", "q1"]), np.array(["a", "b"]), np.array([2, 0])).to_dict()
-    {'q1': {'a': 2, 'b': 0}}
+    >>> qrels = sr.trec.Qrels(np.array(["q1", "q1"]), np.array(["a", "b"]), np.array([2, 0]))
+    >>> qrels, qrels.to_dict()
+    (Qrels(2 judgements, 1 query, labels 0 to 2), {'q1': {'a': 2, 'b': 0}})
     """
 
     qid: AnyArray
@@ -38,6 +39,11 @@ class Qrels:
         if self.subtopic is not None:
             ids = document_ids(self.subtopic, len(labels), "subtopic").astype(str, copy=False)
             object.__setattr__(self, "subtopic", ids)
+
+    def __repr__(self) -> str:
+        labels = f", labels {self.label.min()} to {self.label.max()}" if len(self.label) else ""
+        subtopics = "" if self.subtopic is None else ", with subtopics"
+        return f"Qrels({_counted(self.qid, 'judgement')}{labels}{subtopics})"
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Labels by query and document, in the form of pytrec_eval and ir_measures.
@@ -68,7 +74,7 @@ class Qrels:
 
 
 @final
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Run:
     """The results of a system: one score per retrieved (query, document).
 
@@ -84,6 +90,9 @@ class Run:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", _as_arrays(self, "score"))
+
+    def __repr__(self) -> str:
+        return f"Run({_counted(self.qid, 'result')})"
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Scores by query and document, in the form of pytrec_eval and ir_measures."""
@@ -112,6 +121,11 @@ class Run:
                 f"the first is '{docids[row]}' of query '{qid}' (row {row})."
             )
         return found
+
+
+def _counted(qids: AnyArray, what: str) -> str:
+    n, n_queries = len(qids), len(np.unique(qids))
+    return f"{n:,} {what}{'' if n == 1 else 's'}, {n_queries:,} {'query' if n_queries == 1 else 'queries'}"
 
 
 def _as_arrays(judged: Qrels | Run, name: str) -> Floats:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import final
 
 import numpy as np
@@ -14,9 +15,9 @@ _NAMES_SHOWN = 12
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
-    """Summary statistics of a data set, as text or JSON.
+    """Summary statistics of a data set, as text, as JSON, and as a table in notebooks.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1, 0], [2, 0]], [0, 1], qid=[1, 1])
@@ -57,6 +58,15 @@ class Summary:
     def __str__(self) -> str:
         return self.to_text()
 
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        style = 'style="text-align: left"'
+        cells = ((escape(name), escape(value)) for name, value in self._facts("█"))
+        rows = (f"<tr><th {style}>{name}</th><td {style}>{value}</td></tr>" for name, value in cells)
+        return f"<table>{''.join(rows)}</table>"
+
     def to_text(self, bar: str = "█") -> str:
         """The statistics as a table; the histogram of labels is drawn with the character `bar`.
 
@@ -64,8 +74,13 @@ class Summary:
         >>> print(sr.data.summarize(sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])).to_text("#").splitlines()[4])
         label 0                                       1   50.0%  ##############################
         """
+        rows = self._facts(bar)
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+
+    def _facts(self, bar: str) -> list[tuple[str, str]]:
         lengths, categorical = self.list_lengths, [f"{n} ({c:,} values)" for n, c in self.categorical.items()]
-        rows = [
+        return [
             ("documents", f"{self.n_documents:,}" + (" with ids" if self.has_docid else "")),
             ("queries", f"{self.n_queries:,}" + ("" if self.is_grouped else ", their rows scattered")),
             ("features", f"{self.n_features:,}" + (" as bins" if self.is_binned else "")),
@@ -81,8 +96,6 @@ class Summary:
             ("constant features", _named(self.constant)),
             *([] if self.is_binned else [("all-zero features", _named(self.all_zero))]),
         ]
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
     def _label_rows(self, bar: str) -> list[tuple[str, str]]:
         if not self.labels:

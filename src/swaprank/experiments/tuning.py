@@ -31,6 +31,7 @@ def tune(
     valid: sr.Dataset,
     ranker: str | sr.Ranker = "lambdamart",
     *,
+    metric: str | sr.metrics.Metric | None = None,
     ranges: Mapping[str, Any] | None = None,
     n_trials: int = 50,
     timeout: float | None = None,
@@ -49,9 +50,10 @@ def tune(
 
     Args:
         train: Training data.
-        valid: Validation data. The search maximizes the ranker's metric on it.
+        valid: Validation data. The search maximizes the metric on it.
         ranker: A kind of ranker, such as "lambdamart", which is trained with early stopping; or a ranker, whose
             parameters are used except for the tuned ones.
+        metric: The metric that is trained for and maximized. If None, that of the ranker.
         ranges: Parameters to tune: {"n_leaves": (7, 63), "normalize": [True, False]}, with bounds in a tuple and
             choices in a list. If None, the default ranges for this kind of ranker.
         n_trials: Total number of trials, including those already in the storage.
@@ -74,7 +76,7 @@ def tune(
     for data in (train, valid):
         if not isinstance(data, sr.Dataset):
             raise DataError(f"tune takes train, valid and a ranker; found {type(data).__name__} instead of a Dataset.")
-    learner = _learner(ranker)
+    learner = _learner(ranker, metric)
     tuned = _ranges(learner, ranges)
     study = open_study(storage, learner, tuned, train, valid, seed_of(random_state))
     with shown_trainings(verbose) as shown:
@@ -102,12 +104,13 @@ def tune(
     return tuning
 
 
-def _learner(ranker: str | sr.Ranker) -> sr.Ranker:
+def _learner(ranker: str | sr.Ranker, metric: str | sr.metrics.Metric | None) -> sr.Ranker:
+    chosen = {} if metric is None else {"metric": metric}
     if isinstance(ranker, str):
-        return ranker_maker(ranker)(**fixed_while_tuning(ranker_class(ranker)))
+        return ranker_maker(ranker)(**fixed_while_tuning(ranker_class(ranker)), **chosen)
     if not isinstance(ranker, sr.Ranker):
         raise ParameterError(f"tune takes train, valid and a ranker; found {type(ranker).__name__} as the ranker.")
-    learner: sr.Ranker = clone(ranker)
+    learner: sr.Ranker = clone(ranker).set_params(**chosen)
     return learner
 
 

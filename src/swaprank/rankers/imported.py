@@ -38,7 +38,7 @@ class ImportedRanker(ForestMethods):
     >>> booster = lightgbm.train({"objective": "lambdarank", "verbosity": -1}, data, 10)
     >>> ranker = sr.import_model(booster)
     >>> ranker, ranker.library_, ranker.size_
-    (ImportedRanker(), 'LightGBM', '10 trees of LightGBM')
+    (ImportedRanker(10 trees of LightGBM, 5 features), 'LightGBM', '10 trees of LightGBM')
     >>> bool(abs(ranker.predict(test) - booster.predict(test.features)).max() < 1e-12)
     True
     """
@@ -55,6 +55,12 @@ class ImportedRanker(ForestMethods):
     """The library that trained it, such as LightGBM."""
     objective_ = found(_text_or_none)
     """The objective that it was trained for, in the words of that library, if the model says so."""
+
+    def __repr__(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return "ImportedRanker()"
+        n_features = self.n_features_in_
+        return f"ImportedRanker({self.size_}, {n_features:,} feature{'' if n_features == 1 else 's'})"
 
     @property
     def size_(self) -> str:
