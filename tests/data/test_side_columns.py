@@ -111,6 +111,10 @@ def test_fit_takes_the_name_of_query_weights(frame: pd.DataFrame) -> None:
     named = sr.LambdaMART(n_trees=3, random_state=0).fit(table, "label", qid="qid", query_weight="traffic")
     data = sr.Dataset.from_frame(table, query_weight="traffic")
     assert (named.predict(data) == sr.LambdaMART(n_trees=3, random_state=0).fit(data).predict(data)).all()
+    unweighted = sr.Dataset.from_frame(table, columns=["traffic"])
+    of_column = sr.LambdaMART(n_trees=3, random_state=0).fit(unweighted, query_weight="traffic")
+    assert (named.predict(data) == of_column.predict(data)).all()
+    assert (sr.LambdaMART(n_trees=3, random_state=0).fit(unweighted).predict(data) != of_column.predict(data)).any()
 
 
 @pytest.mark.parametrize(

@@ -107,3 +107,27 @@ def test_options_that_do_not_exist(options: dict[str, Any], message: str, tmp_pa
     with pytest.raises(sr.errors.SwaprankError, match=message):
         sr.MART(n_trees=1).fit(data).export(tmp_path / "model", **options)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("file", "to"), [("m.onnx", "onnx"), ("m.C", "c"), ("m.xml", "elasticsearch"), ("m.txt", "lightgbm")]
+)
+def test_the_ending_says_the_format(file: str, to: str, tmp_path: Path) -> None:
+    (train,) = sr.datasets.random_net((10,), n_features=3, random_state=0)
+    ranker = sr.LambdaMART(n_trees=2).fit(train)
+    ranker.export(tmp_path / file, name="m", missing="zero")
+    ranker.export(tmp_path / "given", to=to, name="m", missing="zero")
+    assert (tmp_path / file).read_bytes() == (tmp_path / "given").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("m.json", r"with the ending '.json' are xgboost, xgboost\+json, solr, vespa: give to='xgboost'"),
+        ("m.model", "no format has files with the ending '.model': give to='onnx'"),
+    ],
+)
+def test_an_ending_that_says_no_format(file: str, message: str, tmp_path: Path) -> None:
+    (train,) = sr.datasets.random_net((10,), n_features=3, random_state=0)
+    with pytest.raises(sr.errors.ParameterError, match=message):
+        sr.LambdaMART(n_trees=2).fit(train).export(tmp_path / file)

@@ -20,7 +20,13 @@ def export(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", autocompletion=complete_format, help="Format to write; see --list."),
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            autocompletion=complete_format,
+            help="Format to write; see --list.",
+            show_default="that of the ending .txt .xml .onnx .c",
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.", show_default=False)] = None,
     features: Annotated[
@@ -60,8 +66,8 @@ def export(
     if list_formats:
         _show_formats(json)
         return
-    if model is None or to is None or output is None:
-        raise typer.BadParameter("give MODEL, --to FORMAT and --output FILE; or --list.")
+    if model is None or output is None:
+        raise typer.BadParameter("give MODEL, --output FILE and --to FORMAT; or --list.")
     target_features = names_or_file(features)
     writable_target(output, (model, target_features if isinstance(target_features, Path) else None))
     ranker = load_any(model)
@@ -74,7 +80,7 @@ def export(
         missing=missing,  # type: ignore[arg-type]  # checked there
         request=request,
     )
-    print_info(f"{output}: {ranker.size_} as {to}")
+    print_info(f"{output}: {ranker.size_}{f' as {to}' if to else ''}")
 
 
 def _renamed(given: list[str]) -> dict[str, str]:

@@ -22,7 +22,8 @@ def days_since(table: Any, start: str | date | datetime | np.datetime64) -> Any:
         start: The date or time, in UTC, from which days are counted, such as "2026-01-31". Earlier dates are below 0.
 
     >>> import pandas as pd, swaprank as sr
-    >>> frame = pd.DataFrame({"bm25": [3.2, 8.1], "published": pd.to_datetime(["2026-01-02 00:00", "2025-12-31 12:00"])})
+    >>> published = pd.to_datetime(["2026-01-02 00:00", "2025-12-31 12:00"])
+    >>> frame = pd.DataFrame({"bm25": [3.2, 8.1], "published": published})
     >>> sr.data.days_since(frame, "2026-01-01")
        bm25  published
     0   3.2        1.0

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ def export(
     feature_names: Sequence[str],
     categories: Mapping[str, Categories],
     path: str | os.PathLike[str],
-    to: str,
+    to: str | None = None,
     *,
     features: Any = None,
     rename: Mapping[str, str] | None = None,
@@ -64,7 +65,7 @@ def export(
     missing_features: Sequence[str] | None = None,
 ) -> None:
     """Write a model to a file in the format of another system; see `Ranker.export`."""
-    to = ALIASES.get(to, to)
+    to = _format_of(path) if to is None else ALIASES.get(to, to)
     if to not in FORMATS:
         raise ParameterError(f"there is no format '{to}'; {did_you_mean(to, [*FORMATS, *ALIASES])}")
     if missing not in ("refuse", "zero"):
@@ -85,3 +86,14 @@ def export(
     content = import_module(FORMATS[to].module).content(export)
     with replacing(file) as stream:
         stream.write(content)
+
+
+def _format_of(path: str | os.PathLike[str]) -> str:
+    """The only format whose files end as this one does."""
+    suffix = Path(path).suffix.lower()
+    found = [name for name, each in FORMATS.items() if Path(each.file).suffix == suffix]
+    if len(found) == 1:
+        return found[0]
+    several = f"formats with the ending '{suffix}' are {', '.join(found)}"
+    what = several if found else f"no format has files with the ending '{suffix}'"
+    raise ParameterError(f"{what}: give ", Hint("to", (found or ["onnx"])[0]), ".")

@@ -37,7 +37,8 @@ def plain_trees(export: Export, forest: Forest, deepest: int) -> Forest:
         name = export.feature_names[int(forest.feature[forest.n_words > 0][0])]
         raise ExportError(
             f"{export.to} compares numbers only, but the trees have sets of categories of '{name}'. Use vespa, "
-            "lightgbm, onnx or c, or train with one feature per category."
+            "lightgbm, onnx or c, or train with one feature of 0 and 1 per category, as in 'Brands and other "
+            "categories' on the page about Elasticsearch."
         )
     refuse_deep(export, forest, deepest)
     return single_precision(export, base_in_leaves(forest))

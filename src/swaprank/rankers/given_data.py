@@ -11,6 +11,8 @@ from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import model_features
 from swaprank.data.frames import column_names, split_columns
+from swaprank.data.grouping import Grouping
+from swaprank.data.row_values import row_weights
 from swaprank.errors import DataError, Wording
 
 
@@ -42,11 +44,16 @@ def as_dataset(
     """
     given = {name: value for name, value in {"y": y, **others}.items() if value is not None}
     if isinstance(X, Dataset):
+        if isinstance(column := given.get("query_weight"), str):
+            del given["query_weight"]
+            data = _weighted(X, column)
+        else:
+            data = X
         if given:
             raise DataError(
                 f"a data set has its own labels, query ids and weights: give it without {', '.join(given)}."
             )
-        return X if names is None else X.with_features(names, categories=categories or {}, whose=whose)
+        return data if names is None else data.with_features(names, categories=categories or {}, whose=whose)
     if y is None and "label" in column_names(X):
         given["y"] = "label"
     if isinstance(given.get("y"), str) and "group" not in given:
@@ -75,6 +82,12 @@ def as_dataset(
     if names is not None:
         X = model_features(X, names, whose, categories or {})
     return Dataset(X, **given)
+
+
+def _weighted(data: Dataset, column: str) -> Dataset:
+    """The data with a side column as weights of queries, beside the weights of its rows."""
+    grouping = Grouping(data.qids, data.indptr, data.order)
+    return data.replace(sample_weight=row_weights(data.sample_weight, data.of_queries(column), grouping, len(data)))
 
 
 def named_sets(valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any]:

@@ -297,7 +297,7 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def export(
         self,
         path: str | os.PathLike[str],
-        to: str,
+        to: str | None = None,
         *,
         features: Any = None,
         rename: Mapping[str, str] | None = None,
@@ -312,7 +312,8 @@ class Ranker(Parameters, BaseEstimator, ABC):
 
         Args:
             path: The file to write.
-            to: The format: lightgbm, xgboost, ranklib, xgboost+json, solr, vespa, onnx or c.
+            to: The format: lightgbm, xgboost, ranklib (also called elasticsearch and opensearch), xgboost+json, solr,
+                vespa, onnx or c. If None, that of the ending: .txt is for LightGBM, .xml ranklib, .onnx and .c.
             features: The features of the target in its order, which may be more than the model has: a list of names, a
                 text file with one per line, or the JSON of an Elasticsearch feature set or a Solr feature store. If
                 None, those of the model. Names are matched; a model whose features are only numbered takes them in
