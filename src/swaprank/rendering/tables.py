@@ -53,7 +53,8 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int =
         ]
         return "  ".join(padded).rstrip()
 
-    return "\n".join([line(header), "  ".join("-" * width for width in widths), *(line(row) for row in rows)])
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([line(cells[0]), rule, *map(line, cells[1:])])
 
 
 def blocks_html(parts: Blocks) -> str:
