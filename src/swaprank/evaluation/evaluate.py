@@ -156,7 +156,9 @@ def _ranked_lists(judged: Dataset | Qrels, scores: Any, subtopics: Any) -> _Rank
             raise DataError("TREC judgements need the scores as a TREC run", Wording(": see read_run", ""), ".")
         if subtopics is not None:
             raise DataError(
-                "TREC judgements have their own subtopics, read_qrels(file, subtopics=True): give no others."
+                "TREC judgements have their own subtopics",
+                Wording(", read_qrels(file, subtopics=True)", ""),
+                ": give no others.",
             )
         return _from_trec(judged, scores)
     if not isinstance(judged, Dataset):

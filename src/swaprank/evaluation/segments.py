@@ -95,7 +95,7 @@ def query_values(data: Any, by: str | Sequence[Any] | AnyArray) -> QueryValues:
     """The values of the queries that `by` names or gives; see `segments_of`."""
     data = as_parts(data)
     if isinstance(data, Parts):
-        raise DataError("data on a cluster has no segments: evaluate a Dataset by segments.")
+        raise DataError("data on a cluster has no segments: evaluate it in one process.")
     if not isinstance(data, Dataset | Qrels):
         raise DataError(f"expected a Dataset or Qrels, found {type(data).__name__}.")
     if isinstance(by, str):

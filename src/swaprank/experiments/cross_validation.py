@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from swaprank.experiments.grid_search import (
     grid_search,
     search_configuration,
 )
-from swaprank.files import replacing, uninterrupted
+from swaprank.files import file_in, replacing, uninterrupted
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.rounds import Callback, shown_trainings
 from swaprank.registry import ranker_maker
 
 _FILE_NAME = re.compile(r"[\w+-][\w.+-]*")
+_RESULTS = ("txt", "json")
+"""Endings of the files with the results."""
 
 
 def cross_validate(
@@ -95,7 +98,7 @@ def cross_validate(
         find_parameter(key, {name: type(ranker) for name, ranker in named.items()})
     grids = {name: candidates(name, ranker, grid or {}) for name, ranker in named.items()}
     folds = _folds(data, n_folds, random_state, columns or {})
-    folder = None if output is None else _output_folder(output, named)
+    folder = None if output is None else _output_folder(output, named, [fold.name for fold in folds])
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
     tested: list[QueryValues] = []
     with shown_trainings(verbose) as shown, _plain_interrupts():
@@ -140,7 +143,7 @@ def _finished_trials(
     """The trials of one ranker in one fold: in memory, or in files of the output folder."""
     if folder is None:
         return FinishedTrials(grid)
-    (folder / fold).mkdir(exist_ok=True)
+    file_in(folder, fold).mkdir(exist_ok=True)
     configuration = search_configuration(ranker, grid[0], metric, parts.train, parts.vali)
     return FinishedTrials(grid, folder / fold / name, configuration)
 
@@ -186,7 +189,7 @@ def _folds(
     return make_folds(data, 5 if n_folds is None else n_folds, random_state)
 
 
-def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path:
+def _output_folder(output: str | os.PathLike[str], names: Iterable[str], folds: Sequence[str]) -> Path:
     for name in names:
         if not _FILE_NAME.fullmatch(name):
             raise ParameterError(f"'{name}' cannot be used as a file name: use letters, digits, '_', '-', '.' and '+'.")
@@ -194,12 +197,15 @@ def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file: choose a folder for the results.")
     folder.mkdir(parents=True, exist_ok=True)
+    for ending in _RESULTS:
+        file_in(folder, f"results.{ending}")
+    for fold, name, ending in product(folds, names, ("json", "swaprank")):
+        file_in(folder, fold, f"{name}.{ending}")
     return folder
 
 
 def _write_results(folder: Path, result: CrossValidation) -> None:
-    texts = {"txt": str(result), "json": result.to_json()}
     with uninterrupted():
-        for ending, text in texts.items():
-            with replacing(folder / f"results.{ending}") as stream:
+        for ending, text in zip(_RESULTS, (str(result), result.to_json()), strict=True):
+            with replacing(file_in(folder, f"results.{ending}")) as stream:
                 stream.write(f"{text}\n".encode())

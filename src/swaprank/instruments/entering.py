@@ -25,11 +25,8 @@ class FeatureChange(NamedTuple):
     """A change of one feature, and what it does.
 
     >>> import swaprank as sr
-    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7])
-    >>> ranker = sr.LinearRegressionRanker(regularization=0.0).fit(data)
-    >>> (change,) = sr.instruments.changes_to_enter(ranker, data, 0, 1).changes
-    >>> isinstance(change, sr.instruments.FeatureChange), change.feature, change.new_value, change.rank
-    (True, '1', 2.0, 1)
+    >>> sr.instruments.FeatureChange("price", 9.5, 8.0, score=0.7, rank=3).new_value
+    8.0
     """
 
     feature: str
