@@ -1,5 +1,9 @@
 """Calibration: the truth of generated probabilities, scikit-learn's fits, the order, model files and commands."""
 
+import ctypes
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,15 +131,49 @@ def test_what_cannot_be_calibrated_says_why() -> None:
         RANKER.calibrate(turned, method="platt", target="label")
 
 
-def test_files_keep_it_and_exports_say_that_they_do_not(tmp_path: Path) -> None:
+def test_files_keep_it_and_some_exports_say_that_they_do_not(tmp_path: Path) -> None:
     ranker = RANKER.calibrate(VALI)
     ranker.save(tmp_path / "model.swaprank")
     loaded = sr.load(tmp_path / "model.swaprank")
     np.testing.assert_array_equal(loaded.calibrated(TEST), ranker.calibrated(TEST))
     assert RANKER.learned_.calibration is None
     assert ranker.refit(VALI).learned_.calibration is None
-    with pytest.warns(sr.errors.ExportWarning, match="the calibration is not exported"):
+    with pytest.warns(sr.errors.ExportWarning, match="gets the scores, not the calibrated values: onnx and c keep"):
         ranker.export(tmp_path / "model.txt", to="lightgbm")
+
+
+@pytest.mark.parametrize("target", ["probability", "label"])
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+def test_onnx_has_calibrated_values(method: Any, target: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    ranker = sr.LinearRegressionRanker().fit(TRAIN).calibrate(VALI, method=method, target=target)
+    ranker.export(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    X = np.concatenate([TEST.features, 30 * TEST.features])  # also scores far beyond those of the calibration
+    scores, values = session.run(["scores", "calibrated"], {"features": X})
+    np.testing.assert_allclose(scores[:, 0], ranker.predict(X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(values[:, 0], ranker.calibrated(X), rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["probability", "label"])
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+def test_c_has_calibrated_values(method: Any, target: Any, tmp_path: Path) -> None:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None or sys.platform == "win32":
+        pytest.skip("there is no C compiler that makes shared libraries in this way")
+    ranker = RANKER.calibrate(VALI, method=method, target=target)
+    calibration = ranker.calibration_
+    assert calibration is not None
+    ranker.export(tmp_path / "m.c")
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "m.c", "-o", "m.so", "-lm"], cwd=tmp_path, check=True)
+    calibrated = ctypes.CDLL(str(tmp_path / "m.so")).m_calibrated
+    calibrated.restype, calibrated.argtypes = ctypes.c_double, [ctypes.c_double]
+    scores = np.concatenate([ranker.predict(TEST), calibration.scores, [-1e9, 1e9, -60, 60]])
+    found = np.array([calibrated(score) for score in scores.tolist()])
+    np.testing.assert_allclose(found, calibration.of(scores), rtol=1e-13, atol=1e-15)
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 
 from swaprank.data.categories import Categories
 from swaprank.errors import Hint, ParameterError, did_you_mean
-from swaprank.exchange.exported import Export
+from swaprank.exchange.exported import Export, warn_of_export
 from swaprank.exchange.feature_sets import feature_set, renamed
 from swaprank.files import replacing, writable_target
+from swaprank.models.calibration import Calibration
 from swaprank.models.model import Model
 from swaprank.models.served import on_columns, spread_columns
 
@@ -46,6 +47,8 @@ FORMATS = {
     "c": TargetFormat("swaprank.exchange.to_c", "model.c", "One file of C99 without dependencies"),
 }
 
+CALIBRATED = ("onnx", "c")
+"""Formats that keep the calibration of a ranker."""
 ALIASES = {"elasticsearch": "ranklib", "opensearch": "ranklib"}
 """Other names of formats, by the engine that reads them."""
 
@@ -63,6 +66,7 @@ def export(
     missing: Literal["refuse", "zero"] = "refuse",
     request: bool = False,
     missing_features: Sequence[str] | None = None,
+    calibration: Calibration | None = None,
 ) -> None:
     """Write a model to a file in the format of another system; see `Ranker.export`."""
     to = _format_of(path) if to is None else ALIASES.get(to, to)
@@ -82,7 +86,10 @@ def export(
         names = given.names
         may_be_missing = None if may_be_missing is None else spread_columns(may_be_missing, columns, len(names))
     name = name or file.name.partition(".")[0] or "model"
-    export = Export(to, served, names, own_categories, name, missing, request, given, may_be_missing)
+    if calibration is not None and to not in CALIBRATED:
+        kept = " and ".join(CALIBRATED)
+        warn_of_export(f"{to} gets the scores, not the calibrated values: {kept} keep the calibration.")
+    export = Export(to, served, names, own_categories, name, missing, request, given, may_be_missing, calibration)
     content = import_module(FORMATS[to].module).content(export)
     with replacing(file) as stream:
         stream.write(content)

@@ -13,6 +13,7 @@ from swaprank.arrays import AnyArray, Bools
 from swaprank.data.categories import Categories
 from swaprank.errors import ExportError, ExportWarning, Hint, warn_user
 from swaprank.exchange.feature_sets import FeatureSet
+from swaprank.models.calibration import Calibration
 from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 
 MISSING_AS_ZERO = Hint("missing", "zero")
@@ -38,6 +39,8 @@ class Export(NamedTuple):
     """The features of the target as they were given, with their definitions if these were given."""
     may_be_missing: Bools | None = None
     """True for features with missing values in training; None if that is not known."""
+    calibration: Calibration | None = None
+    """How scores become probabilities or labels, if the ranker is calibrated."""
 
     def unlike_zero(self) -> tuple[AnyArray, AnyArray]:
         """The features whose missing values the model does not take for 0: those it has learned about, and the others.

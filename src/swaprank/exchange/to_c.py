@@ -9,6 +9,7 @@ from string import Template
 
 import numpy as np
 
+from swaprank.exchange.c_calibration import calibrated_declared, calibrated_function
 from swaprank.exchange.c_tables import c_array, c_number, c_rows, c_text, trees_function
 from swaprank.exchange.exported import Export, describe
 from swaprank.models.scaling import MAX_SCALED
@@ -179,7 +180,7 @@ float ${p}_category(size_t feature, const char *value);
 def content(export: Export) -> bytes:
     """The text of a C file."""
     export = export._replace(categories={name: found for name, found in export.categories.items() if found})
-    prefix = c_prefix(export.name)
+    prefix, calibration = c_prefix(export.name), export.calibration
     model = f"{prefix}_model"
     functions = _functions(model, export.model, "float")
     values: dict[str, object] = {"p": prefix, "n_features": len(export.feature_names)}
@@ -190,12 +191,13 @@ def content(export: Export) -> bytes:
         P=prefix.upper(),
         model=model,
         headers="".join(f"#include <{each}.h>\n" for each in _headers(export)),
-        declarations=_DECLARED.substitute(values) if export.categories else "",
+        declarations=(_DECLARED.substitute(values) if export.categories else "")
+        + ("" if calibration is None else calibrated_declared(prefix, calibration)),
         names=",\n".join(f"    {c_text(name)}" for name in export.feature_names),
         categories=_categories(prefix, export) if export.categories else "",
         functions="\n".join(functions),
     )
-    return text.encode("ascii")
+    return (text if calibration is None else text + calibrated_function(prefix, calibration)).encode("ascii")
 
 
 def c_prefix(name: str) -> str:
@@ -211,7 +213,8 @@ def c_prefix(name: str) -> str:
 
 def _headers(export: Export) -> list[str]:
     """The standard headers that the file needs."""
-    needed = {"math": bool(export.categories) or not isinstance(export.model, Trees | WeightedSum)}
+    is_platt = export.calibration is not None and export.calibration.method == "platt"
+    needed = {"math": bool(export.categories) or is_platt or not isinstance(export.model, Trees | WeightedSum)}
     needed |= {"stddef": True, "stdint": True, "string": bool(export.categories)}
     return [name for name, is_needed in needed.items() if is_needed]
 

@@ -1,5 +1,7 @@
 """A model as an ONNX graph: `features` (float32, documents x features) to `scores` (float32, documents x 1).
 
+A calibrated ranker has a second output, `calibrated`, of the same shape.
+
 Only operators that every runtime has for years: opset 9, and for trees TreeEnsembleRegressor of ai.onnx.ml 3. All sums
 are in double precision, because a runtime adds up single ones in any order; scores are rounded once, at the end.
 
@@ -19,6 +21,7 @@ import numpy as np
 from swaprank.arrays import AnyArray
 from swaprank.errors import ExportError, import_extra
 from swaprank.exchange.exported import NEEDS_ONNX, Export
+from swaprank.models.calibration import TAIL, Calibration
 from swaprank.models.category_sets import WORD_CATEGORIES, node_sets, set_members
 from swaprank.models.forest import Forest, join_forests, single_leaf
 from swaprank.models.scaling import MAX_SCALED
@@ -36,6 +39,9 @@ def content(export: Export) -> bytes:
     graph = Graph(onnx)
     scores = _scores(graph, export.model, "features")
     graph.add("Cast", scores, to=onnx.TensorProto.FLOAT, output="scores")
+    if export.calibration is not None:
+        values = _calibrated(graph, export.calibration, graph.as_double(scores))
+        graph.add("Cast", values, to=onnx.TensorProto.FLOAT, output="calibrated")
     size = sum(array.nbytes for array in graph.constants.values())
     if size > _LARGEST_FILE:
         raise ExportError(f"the model has {size:,} bytes, but an ONNX file has at most {_LARGEST_FILE:,}. Use c.")
@@ -77,11 +83,13 @@ class Graph:
 def _model(graph: Graph, export: Export) -> Any:
     helper, floats = graph.onnx.helper, graph.onnx.TensorProto.FLOAT
     shapes = {"features": ["documents", len(export.feature_names)], "scores": ["documents", 1]}
-    inputs, outputs = ([helper.make_tensor_value_info(name, floats, shape)] for name, shape in shapes.items())
+    if export.calibration is not None:
+        shapes["calibrated"] = ["documents", 1]
+    inputs, *outputs = (helper.make_tensor_value_info(name, floats, shape) for name, shape in shapes.items())
     constants = [graph.onnx.numpy_helper.from_array(array, name) for name, array in graph.constants.items()]
     domains = {"": _OPSET} | {node.domain: _TREE_OPSET for node in graph.nodes if node.domain}
     model = helper.make_model(
-        helper.make_graph(graph.nodes, export.name, inputs, outputs, constants),
+        helper.make_graph(graph.nodes, export.name, [inputs], outputs, constants),
         producer_name="swaprank",
         producer_version=__version__,
         doc_string="Scores of documents: the higher, the better. A missing value is NaN.",
@@ -91,6 +99,25 @@ def _model(graph: Graph, export: Export) -> Any:
     props = {"feature_names": list(export.feature_names), "categories": dict(export.categories)}
     helper.set_model_props(model, {name: json.dumps(value) for name, value in props.items()})
     return model
+
+
+def _calibrated(graph: Graph, calibration: Calibration, scores: str) -> str:
+    """Add the operators of a calibration; lines between steps are a sum of ramps, each from 0 to 1."""
+    x, y = np.array(calibration.scores), np.array(calibration.values)
+    low, high, zero = calibration.low, calibration.high, np.zeros(1)
+    if calibration.method == "platt":
+        logits = graph.add("Add", graph.add("Mul", scores, x), y)
+        share = graph.as_double(graph.add("Sigmoid", graph.as_single(logits)))
+        return graph.add("Add", graph.add("Mul", share, np.array([high - low])), np.array([low]))
+    rising = graph.add("Div", graph.add("Sub", scores, x[:-1]), np.diff(x))
+    ramps = graph.add("Min", graph.add("Max", rising, zero), np.ones(1))
+    values = graph.add("Add", graph.add("MatMul", ramps, np.diff(y)[:, None]), y[:1])
+    below = graph.add("Max", graph.add("Sub", x[:1], scores), zero)
+    above = graph.add("Max", graph.add("Sub", scores, x[-1:]), zero)
+    for beyond, way in ((below, low - y[0]), (above, high - y[-1])):
+        share = graph.add("Div", beyond, graph.add("Add", beyond, x[-1:] - x[0]))
+        values = graph.add("Add", values, graph.add("Mul", share, np.array([TAIL * way])))
+    return values
 
 
 def _scores(graph: Graph, model: ServedModel, features: str) -> str:

@@ -9,9 +9,10 @@ from sklearn.exceptions import NotFittedError
 
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
+from swaprank.models.calibration import Calibration
 from swaprank.models.model import Model
 from swaprank.parameters import Bounds, check_parameter
-from swaprank.rankers.calibration import Calibration, read_calibration, saved_calibration
+from swaprank.rankers.calibration import read_calibration, saved_calibration
 from swaprank.rankers.seen import Seen, read_seen, saved_seen
 
 T = TypeVar("T")

@@ -17,10 +17,11 @@ from swaprank.data.features import model_matrix
 from swaprank.errors import DataError, Hint, MetricError, ParameterError, Wording
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
+from swaprank.models.calibration import Calibration
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import ATTRIBUTES, check_arguments
-from swaprank.rankers.calibration import Calibration, fit_calibration
+from swaprank.rankers.calibration import fit_calibration
 from swaprank.rankers.given_data import as_dataset, plus_base_score
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
@@ -339,11 +340,8 @@ class Ranker(Parameters, BaseEstimator, ABC):
         np.True_
         """
         from swaprank.exchange.export import export
-        from swaprank.exchange.exported import warn_of_export
 
         self.check_fitted()
-        if self.learned_.calibration is not None:
-            warn_of_export("other systems get the scores, not the calibrated values: the calibration is not exported.")
         export(
             self.model_,
             self._feature_names(),
@@ -356,6 +354,7 @@ class Ranker(Parameters, BaseEstimator, ABC):
             missing=missing,
             request=request,
             missing_features=self.missing_features_,
+            calibration=self.learned_.calibration,
         )
 
     def score(
