@@ -26,14 +26,28 @@ def test_all_files_are_written(demo: tuple[Path, str]) -> None:
     home, _ = demo
     models = {f"{name}.swaprank" for name in (*demonstration.TRAININGS, "combination")}
     records = {f"{name}.toml" for name in demonstration.TRAININGS}
-    others = {"train.txt", "vali.txt", "test.txt", "report.html", demonstration.MARKER_FILE}
+    others = {"train.csv", "vali.csv", "test.csv", "report.html", demonstration.MARKER_FILE}
     assert {path.name for path in (home / "swaprank-demo").iterdir()} == models | records | others
+
+
+def test_files_are_the_generated_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With names of features where tables can be read, and without where they cannot."""
+    parts = demonstration.make_data(tmp_path / "named")
+    monkeypatch.setattr(demonstration, "find_spec", lambda name: None)
+    demonstration.make_data(tmp_path / "numbered")
+    for name, part in parts.items():
+        named, numbered = sr.read(tmp_path / "named" / f"{name}.csv"), sr.read(tmp_path / "numbered" / f"{name}.txt")
+        assert named.feature_names == part.feature_names
+        for found in (named, numbered):
+            assert (found.features == part.features).all()
+            assert (found.labels == part.labels).all()
+            assert found.qids.tolist() == part.qids.tolist()
 
 
 def test_the_table_has_the_metrics_of_the_models(demo: tuple[Path, str]) -> None:
     home, shown = demo
     folder = home / "swaprank-demo"
-    test = sr.read(folder / "test.txt")
+    test = sr.read(folder / "test.csv")
     for name in ("smoothrank", "ranknet", "lambdarank", "lambdamart", "combination"):
         value = sr.metric("ndcg@10").mean(test.labels, sr.load(folder / f"{name}.swaprank").predict(test), test.indptr)
         assert re.search(rf"ndcg@10  {name} +{value:.4f} ", shown)
@@ -70,6 +84,6 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
 def test_a_training_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demonstration, "TRAININGS", {"linear_regression": ()})
     demonstration.make_data(tmp_path)
-    (tmp_path / "train.txt").write_text("nonsense\n")
+    demonstration.data_file(tmp_path, "train").write_text("nonsense\n")
     with pytest.raises(sr.errors.SwaprankError, match=r"training linear_regression failed: error: "):
         list(demonstration.train_all(tmp_path))

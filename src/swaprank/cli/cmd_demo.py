@@ -22,7 +22,7 @@ def demo(
     print_info(f"Generated data of an imaginary search engine, in {folder}:\n")
     parts = demonstration.make_data(folder, seed)
     for name, part in parts.items():
-        print_info(f"  {name + '.txt':<10}{part}")
+        print_info(f"  {demonstration.data_file(folder, name).name:<10}{part}")
 
     print_info("\nTraining five rankers (the first run on a machine spends most of its time compiling):\n")
     with spinner("training"):
@@ -53,11 +53,15 @@ def demo(
     with spinner("writing the report"):
         page = demonstration.write_report(folder)
     print_info(f"{page}: report about LambdaMART; open it in a browser\n")
-    trees, linear, test = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank", folder / "test.txt"
+    trees, linear, test = (
+        folder / "lambdamart.swaprank",
+        folder / "smoothrank.swaprank",
+        demonstration.data_file(folder, "test"),
+    )
     print_info(
         f"Next steps:\n"
         f"  {_command('explain', trees, test, '--query', parts['test'].qids[0])}\n"
-        f"  {_command('certify', linear, folder / 'train.txt', '--polish', '-o', folder / 'better.swaprank')}\n"
+        f"  {_command('certify', linear, train, '--polish', '-o', folder / 'better.swaprank')}\n"
         f"  swaprank info YOUR_DATA.txt\n"
         f"  swaprank train YOUR_DATA.txt --valid YOUR_VALI.txt -o model.swaprank\n"
         f"  swaprank --help"

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, row_blocks
-from swaprank.data.categories import CATEGORICAL, Categories, categorical_positions, encoded, not_numbers_advice
+from swaprank.arrays import AnyArray, Features, row_blocks
+from swaprank.data.categories import Categories, categorical_positions
 from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
 from swaprank.data.matching import ignored_columns, matching_columns
-from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
-from swaprank.errors import THE_DATA, DataError, Hint, Part, Row, SwaprankWarning, Wording, did_you_mean, warn_user
+from swaprank.data.table_features import table_features
+from swaprank.errors import THE_DATA, DataError, Hint, Part, Row, did_you_mean
 
 if TYPE_CHECKING:
     import narwhals as nw
-
-
-_MANY = 1000
-"""Text with fewer different values may be categories, even if they do not repeat."""
 
 
 class TableArrays(NamedTuple):
@@ -73,7 +68,9 @@ def columns_of(
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     declared = categorical_positions(categorical, names)
     return TableArrays(
-        X=dense(names, *_features(table, names, declared, every=features is None, huge_is_missing=huge_is_missing)),
+        X=dense(
+            names, *table_features(table, names, declared, every=features is None, huge_is_missing=huge_is_missing)
+        ),
         label=_numbers(table[by_role["label"]], by_role["label"]),
         qid=_ids(table[by_role["qid"]], by_role["qid"]),
         roles={role: _role(table[by_role[role]], by_role[role], role) if role in by_role else None for role in roles},
@@ -108,7 +105,7 @@ def role_columns(
     found: dict[str, Any] = {role: _numbered_ids(table[name], name) for role, name in ids.items()}
     found |= {role: _exact_numbers(table[name], name) for role, name in numbers.items()}
     if names:
-        found["X"] = dense(names, *_features(table, names, [], every=features is None))
+        found["X"] = dense(names, *table_features(table, names, [], every=features is None))
     if context:
         found["context"] = {name: _any_values(table[name]) for name in context}
     return found
@@ -132,7 +129,7 @@ def feature_columns(
     columns = table.columns if chosen is None else [table.columns[at] for at in chosen]
     is_renamed = whose is None and names is not None and len(names) == len(columns)
     declared = categorical_positions(categorical, [str(name) for name in names] if is_renamed else columns)
-    return columns, *_features(table, columns, declared, of_model=whose is not None)
+    return columns, *table_features(table, columns, declared, of_model=whose is not None)
 
 
 def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str, AnyArray]]:
@@ -235,123 +232,6 @@ def _check_distinct(names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"the table has more than one column '{twice}': rename one of them.")
-
-
-def _features(
-    table: nw.DataFrame[Any],
-    names: list[str],
-    declared: Sequence[int],
-    *,
-    of_model: bool = False,
-    every: bool = False,
-    huge_is_missing: bool = False,
-) -> tuple[Features, dict[int, Categories]]:
-    """Copy columns into one float32 matrix, in blocks of rows, so that no float64 copy of a column is made.
-
-    Text is categorical, unless a model has numbers there; and so are the declared columns.
-    """
-    import narwhals as nw
-
-    if (
-        not declared
-        and all(table[name].dtype == nw.Float32 for name in names)
-        and nw.dependencies.is_polars_dataframe(native := table.select(names).to_native())
-    ):
-        # As a whole, this takes Polars a fifth of the time.
-        return native.to_numpy(order="c", writable=True), {}
-    exact = (nw.Float32, nw.Boolean, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
-    X, found, categories = np.empty((len(table), len(names)), np.float32), list[Merged](), dict[int, Categories]()
-    for k, name in enumerate(names):
-        column = table[name]
-        if k in declared or (not of_model and column.dtype in (nw.String, nw.Categorical, nw.Enum)):
-            X[:, k], categories[k] = _categories(column)
-            if k not in declared:
-                _warn_of_titles(name, len(categories[k]), int(np.isfinite(X[:, k]).sum()))
-            continue
-        if column.is_null().all():
-            X[:, k] = np.nan
-            continue
-        if column.dtype == nw.Object and (numbers := _numbers_of_objects(column)) is not None:
-            with np.errstate(over="ignore"):
-                X[:, k] = numbers
-            continue
-        if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-            advice = ("leave it out, or encode it.",) if of_model else not_numbers_advice(name, from_all=every)
-            if column.dtype in (nw.Date, nw.Datetime):
-                advice = (Wording("sr.data.days_since(table, '2026-01-31') makes numbers of dates; or ", ""), *advice)
-            raise DataError(f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: ", *advice)
-        for rows in row_blocks(len(table), 65_536):
-            X[rows, k] = _with_nan(column[rows], huge_is_missing)
-        lost = None if column.dtype in exact else _merged(column, X[:, k])
-        found += [] if lost is None else [lost]
-    warn_of_merged(found)
-    return X, categories
-
-
-def _warn_of_titles(name: str, n_categories: int, n_values: int) -> None:
-    """Warn about text that hardly ever repeats: a title or an id is no category."""
-    if n_categories >= _MANY and 2 * n_categories > n_values:
-        warn_user(
-            SwaprankWarning(
-                f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken "
-                f"for a categorical feature: leave it out if it is a title or an id, or declare it with ",
-                CATEGORICAL,
-                ".",
-            )
-        )
-
-
-def _categories(column: nw.Series[Any]) -> tuple[Features, Categories]:
-    """The codes of a column, and its categories."""
-    import narwhals as nw
-
-    missing = column.is_null().to_numpy()
-    if column.dtype == nw.String or "128" in str(column.dtype):
-        # NumPy would give every text the room of the longest, and has no 128-bit integers.
-        values = np.array(column.to_list(), dtype=object)
-    elif column.dtype.is_integer():
-        # Integers with nulls would become floats.
-        values = column.fill_null(0).to_numpy()
-    else:
-        values = column.to_numpy()
-    return encoded(values, f"column '{column.name}'", missing)
-
-
-def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:
-    """The loss of a column in single precision; None if it is small."""
-    import narwhals as nw
-
-    rows = sampled_rows(len(kept))
-    name, sample = f"'{column.name}'", column.gather_every(rows.step).cast(nw.Float64).to_numpy()
-    if not suspicious_columns(sample, kept[rows]) or count_merged(name, sample, kept[rows]) is None:
-        return None
-    return count_merged(name, column.cast(nw.Float64).to_numpy(), kept)
-
-
-def _numbers_of_objects(column: nw.Series[Any]) -> Floats | None:
-    """A column of Python numbers and None, as pandas makes it of mixed values; None if there is something else."""
-    values = [np.nan if value is None else value for value in column.to_list()]
-    if not all(isinstance(value, Number) and not isinstance(value, complex) for value in values):
-        return None
-    return np.array([float(value) for value in values])
-
-
-def _example(column: nw.Series[Any]) -> str:
-    given = np.flatnonzero(~column.is_null().to_numpy())
-    return f" (row {given[0]}: '{str(column[int(given[0])])[:40]}')" if len(given) else ""
-
-
-def _with_nan(column: nw.Series[Any], huge_is_missing: bool) -> Features:
-    """Numbers as float32, with NaN for nulls."""
-    import narwhals as nw
-
-    values = column.cast(nw.Float64).to_numpy()
-    # A value beyond single precision becomes infinite, and the data set reports its row and column.
-    with np.errstate(over="ignore"):
-        single: Features = values.astype(np.float32)
-    if huge_is_missing:
-        single[np.isinf(single) & np.isfinite(values)] = np.nan
-    return single
 
 
 def _numbers(column: nw.Series[Any], name: str) -> AnyArray:

@@ -7,8 +7,11 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 import swaprank as sr
 from swaprank.files import file_in, replacing
@@ -47,10 +50,10 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, sr.Dataset]:
     >>> from swaprank.reproduction.demonstration import make_data
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     parts = make_data(Path(folder))
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['about.txt', 'test.txt', 'train.txt', 'vali.txt']
-    >>> parts["train"].n_queries
-    300
+    ...     sorted(path.stem for path in Path(folder).iterdir())
+    ['about', 'test', 'train', 'vali']
+    >>> parts["train"].n_queries, parts["train"].feature_names[:2]
+    (300, ('match', 'title_match'))
     """
     folder.mkdir(parents=True, exist_ok=True)
     marker = folder / MARKER_FILE
@@ -65,8 +68,28 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, sr.Dataset]:
     generated = sr.datasets.random_search(tuple(QUERIES.values()), random_state=random_state)
     parts = dict(zip(QUERIES, generated, strict=True))
     for name, part in parts.items():
-        sr.write_letor(part, folder / f"{name}.txt")
+        _write(part, data_file(folder, name))
     return parts
+
+
+def data_file(folder: Path, name: str) -> Path:
+    """The file of one part: a table, whose features have names, if tables can be read here; else LETOR text."""
+    return folder / f"{name}.{'csv' if find_spec('polars') else 'txt'}"
+
+
+def _write(part: sr.Dataset, file: Path) -> None:
+    if file.suffix == ".txt":
+        sr.write_letor(part, file)
+        return
+    lines = [",".join(("label", "qid", *part.feature_names))]
+    qids = np.repeat(part.qids, np.diff(part.indptr)).tolist()
+    # NumPy prints the shortest digits that are read as the same number.
+    lines += [
+        ",".join((f"{label:g}", str(qid), *map(str, row)))
+        for label, qid, row in zip(part.labels.tolist(), qids, part.features, strict=True)
+    ]
+    with replacing(file) as stream:
+        stream.write(("\n".join(lines) + "\n").encode())
 
 
 def train_all(folder: Path, random_state: int = 0) -> Iterator[DemoModel]:
@@ -85,7 +108,7 @@ def train_all(folder: Path, random_state: int = 0) -> Iterator[DemoModel]:
 
 
 def _train(name: str, folder: Path, random_state: int) -> DemoModel:
-    arguments = ["train", str(folder / "train.txt"), "--valid", str(folder / "vali.txt")]
+    arguments = ["train", str(data_file(folder, "train")), "--valid", str(data_file(folder, "vali"))]
     arguments += ["--ranker", name, "-m", METRIC]
     for setting in TRAININGS[name]:
         arguments += ["--set", setting]
@@ -122,7 +145,7 @@ def write_report(folder: Path) -> Path:
     page = folder / "report.html"
     sr.report(
         folder / "lambdamart.swaprank",
-        folder / "test.txt",
+        data_file(folder, "test"),
         page,
         baseline=folder / f"{BASELINE}.swaprank",
         title="LambdaMART on the demo's test queries",

@@ -5,7 +5,7 @@ from importlib.resources import files
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.instruments.explain_pair import SAMPLED, value_text
+from swaprank.instruments.explain_pair import SAMPLED, Value, value_text
 from swaprank.rendering.tables import counted, decimals
 from swaprank.reporting.explorer.exploration import ORDERS, Exploration
 from swaprank.reporting.explorer.query_lists import BINNED, Edit, Pair, QueryLists, RankedList
@@ -275,7 +275,7 @@ def pair_view(lists: QueryLists, ranking: int, pair: Pair) -> Html:
     rows = [
         [
             tag("bdi", shortened(why.features[at], 80)),
-            *("–" if value is None else value_text(value) for value in why.values[at]),
+            *(_short(value) for value in why.values[at]),
             *_share(float(why.contributions[at]), reach),
         ]
         for at in used
@@ -289,6 +289,13 @@ def pair_view(lists: QueryLists, ranking: int, pair: Pair) -> Html:
     words = paragraph(f"Its score is higher by {decimals(why.difference)}.{estimates}", gain, class_="below")
     head = tag("h3", "Why is ", above, " above ", below, "?")
     return join([head, words, _features(["Feature", "Above", "Below", "Share", ""], rows)])
+
+
+def _short(value: Value) -> Html | str:
+    """A value in the room of a narrow column; its tip has all digits."""
+    if isinstance(value, float):
+        return tag("span", f"{value:.3g}", data_tip=value_text(value))
+    return "–" if value is None else value
 
 
 def edit_view(lists: QueryLists, edit: Edit) -> Html:
