@@ -53,11 +53,8 @@ def demo(
     with spinner("writing the report"):
         page = demonstration.write_report(folder)
     print_info(f"{page}: report about LambdaMART; open it in a browser\n")
-    trees, linear, test = (
-        folder / "lambdamart.swaprank",
-        folder / "smoothrank.swaprank",
-        demonstration.data_file(folder, "test"),
-    )
+    trees, linear = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank"
+    train, test = (demonstration.data_file(folder, part) for part in ("train", "test"))
     print_info(
         f"Next steps:\n"
         f"  {_command('explain', trees, test, '--query', parts['test'].qids[0])}\n"
