@@ -259,3 +259,11 @@ def test_prediction_and_evaluation_are_as_on_one_machine(client: Client) -> None
             zip(alone.qids, alone["err"].per_query, strict=True)
         )
         assert found["ndcg@10"].mean == alone["ndcg@10"].mean
+    in_segments = sr.evaluate(parts, ranker, "ndcg@10", by="n_relevant")
+    expected_segments = sr.evaluate(dataset(vali), ranker, "ndcg@10", by="n_relevant")
+    assert list(in_segments) == list(expected_segments)
+    for name in in_segments:
+        found_values, values = (each[name]["ndcg@10"].per_query for each in (in_segments, expected_segments))
+        np.testing.assert_array_equal(np.sort(found_values), np.sort(values))
+    with pytest.raises(sr.errors.DataError, match="segments of data on a cluster are given by the name"):
+        sr.evaluate(parts, ranker, "ndcg@10", by=["phone"])

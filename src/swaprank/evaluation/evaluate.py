@@ -15,7 +15,7 @@ from swaprank.errors import DataError, Wording
 from swaprank.evaluation.given_scores import scores_of
 from swaprank.evaluation.results import Evaluation, MetricResult, pooled
 from swaprank.evaluation.segment_evaluation import SegmentEvaluation
-from swaprank.evaluation.segments import By, segments_of
+from swaprank.evaluation.segments import By, joined_segments, query_values, segments_of
 from swaprank.metrics.grades import warn_if_no_grades
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
@@ -85,9 +85,9 @@ def evaluate(
     map: average precision; ...
     """
     data = as_parts(data)
-    segments = None if by is None else segments_of(data, by)
     if isinstance(data, Parts):
-        return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
+        return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads, by)
+    segments = None if by is None else segments_of(data, by)
     lists = _ranked_lists(data, scores, subtopics)
     parsed = parse_metrics(metrics, convention)
     if isinstance(data, Dataset):
@@ -103,8 +103,8 @@ def evaluate(
 
 
 def _evaluate_on_cluster(
-    data: Parts, ranker: Any, metrics: list[Metric], convention: str, n_threads: int | None
-) -> Evaluation:
+    data: Parts, ranker: Any, metrics: list[Metric], convention: str, n_threads: int | None, by: By | None
+) -> Evaluation | SegmentEvaluation:
     """Each worker measures its queries, and their values come here, in the order of the parts.
 
     Scores would have to be brought together with the parts, so that a ranker gives them where the parts are.
@@ -116,15 +116,26 @@ def _evaluate_on_cluster(
     if not isinstance(ranker, Ranker):
         raise DataError(f"data on a cluster is evaluated with a fitted ranker; found {type(ranker).__name__}.")
     ranker.check_fitted()
-    tasks = data.map(_evaluate_part, ranker, metrics, n_threads)
+    if not isinstance(by, str | None):
+        raise DataError(
+            "segments of data on a cluster are given by the name of a side column, n_documents or n_relevant."
+        )
+    tasks = data.map(_evaluate_part, ranker, metrics, n_threads, by)
     found = [each for each in dask.compute(*tasks) if each is not None]
     if not found:
         raise DataError("the data has no documents: all parts are empty.")
-    return pooled(found, metrics, convention)
+    whole = pooled([evaluation for evaluation, _ in found], metrics, convention)
+    return whole if by is None else SegmentEvaluation.of(whole, joined_segments([values for _, values in found]))
 
 
-def _evaluate_part(data: Dataset | None, ranker: Any, metrics: list[Metric], n_threads: int | None) -> Any:
-    return None if data is None else evaluate(data, ranker.predict(data), metrics, n_threads=n_threads)
+def _evaluate_part(
+    data: Dataset | None, ranker: Any, metrics: list[Metric], n_threads: int | None, by: str | None
+) -> Any:
+    """The evaluation of a part, and what its queries differ by."""
+    if data is None:
+        return None
+    values = None if by is None else query_values(data, by)
+    return evaluate(data, ranker.predict(data), metrics, n_threads=n_threads), values
 
 
 class _Beside(NamedTuple):
