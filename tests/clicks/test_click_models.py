@@ -255,7 +255,7 @@ pages = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pages, st.sampled_from(NAMES))
 def test_odd_pages_have_finite_predictions(drawn: Any, name: ModelName) -> None:
     """Pages of any length with gaps, documents shown once, all or nothing clicked."""

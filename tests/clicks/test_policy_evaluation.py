@@ -182,7 +182,7 @@ def test_a_large_personalised_log() -> None:
         assert row.high - row.low < 0.2 * truth
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.floats(0.01, 1)), min_size=2, max_size=12))
 def test_estimates_and_intervals_stay_within_what_the_metric_can_be(rows: list[tuple[int, int, float]]) -> None:
     """Each session shows one of two documents."""
