@@ -15,7 +15,7 @@ from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
 from swaprank.data.matching import ignored_columns, matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
-from swaprank.errors import THE_DATA, DataError, Row, SwaprankWarning, did_you_mean, warn_user
+from swaprank.errors import THE_DATA, DataError, Hint, Part, Row, SwaprankWarning, did_you_mean, warn_user
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -105,10 +105,7 @@ def role_columns(
     roles = {**ids, **numbers, **{f"context {name}": name for name in context}}
     columns, taken = table.columns, {*roles.values()}
     names = [name for name in columns if name not in taken] if features is None else [str(name) for name in features]
-    known = {*columns}
-    for role, name in (roles | {f"feature {name}": name for name in names}).items():
-        if name not in known:
-            raise DataError(f"there is no column '{name}' for {role}; {did_you_mean(name, columns)}")
+    _check_known({**ids, **numbers}, names, context, columns)
     _check_roles(roles, names, columns)
     found: dict[str, Any] = {role: _numbered_ids(table[name], name) for role, name in ids.items()}
     found |= {role: _exact_numbers(table[name], name) for role, name in numbers.items()}
@@ -181,6 +178,21 @@ def _is_record_batch(X: Any) -> bool:
     """True if X is a part of an Arrow table."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(X, arrow.RecordBatch)
+
+
+def _check_known(
+    roles: Mapping[str, str], features: Sequence[str], context: Sequence[str], columns: Sequence[str]
+) -> None:
+    """Raise DataError if a table lacks a column of a log, whose role is chosen by an argument of that name."""
+    chosen: list[tuple[str, Sequence[Part]]] = [
+        (name, (": choose one by ", Hint(role, ..., f"--{role} COLUMN"))) for role, name in roles.items()
+    ]
+    chosen += [(name, (" that describes the session",)) for name in context]
+    chosen += [(name, (" for a feature",)) for name in features]
+    known = {*columns}
+    for name, advice in chosen:
+        if name not in known:
+            raise DataError(f"there is no column '{name}'", *advice, f"; {did_you_mean(name, columns)}")
 
 
 def _check_roles(by_role: Mapping[str, str], features: Sequence[str], columns: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import swaprank as sr
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError, did_you_mean
+from swaprank.evaluation.segments import QueryValues, joined_segments, query_values
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, FoldData, find_folds, make_folds
 from swaprank.experiments.grid_search import (
@@ -37,6 +38,7 @@ def cross_validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     n_folds: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    by: str | None = None,
     baseline: str | None = None,
     convention: str = "standard",
     n_resamples: int = 10_000,
@@ -61,6 +63,8 @@ def cross_validate(
             its validation set is tested.
         n_folds: Number of folds to make from one data set. The default is 5. Not allowed for a folder of folds.
         output: Folder for models and results. A later call with the same arguments resumes from there.
+        by: Compare segments of the test queries, too: the name of a side column or a feature with one value per query;
+            or "n_documents" or "n_relevant", the size of queries in ranges.
         baseline: Name of the ranker to compare the others with. If None, the first.
         convention: Convention of the metric names.
         n_resamples: Number of resamples of the randomization test.
@@ -96,9 +100,12 @@ def cross_validate(
     folds = _folds(data, n_folds, random_state, columns or {})
     folder = None if output is None else _output_folder(output, named, [fold.name for fold in folds])
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
+    tested: list[QueryValues] = []
     with shown_trainings(verbose) as shown, _plain_interrupts():
         for fold in folds:
             parts = fold.load()
+            if by is not None:
+                tested.append(query_values(parts.test, by))
             for name, ranker in named.items():
                 title = f"{fold.name}  {name}"
                 found = _finished_trials(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
@@ -108,7 +115,8 @@ def cross_validate(
                 results[name].append(
                     FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
                 )
-    result = CrossValidation.from_folds(results, against, n_resamples, random_state)
+    segments = joined_segments(tested) if tested else None
+    result = CrossValidation.from_folds(results, against, n_resamples, random_state, segments)
     if folder is not None:
         _write_results(folder, result)
     return result
