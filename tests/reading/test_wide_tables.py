@@ -16,13 +16,14 @@ from swaprank.data.frames import feature_columns, role_columns
 
 def counted(monkeypatch: pytest.MonkeyPatch, cls: Any, name: str) -> list[int]:
     """The number of uses of a property or method of a class, from now on."""
-    real, uses = getattr(cls, name), [0]
+    real: Any = getattr(cls, name)
+    uses = [0]
 
     def use(self: Any, *arguments: Any, **options: Any) -> Any:
         uses[0] += 1
-        return real.fget(self) if isinstance(real, property) else real(self, *arguments, **options)
+        return real(self, *arguments, **options) if callable(real) else real.fget(self)
 
-    monkeypatch.setattr(cls, name, property(use) if isinstance(real, property) else use)
+    monkeypatch.setattr(cls, name, property(use) if not callable(real) else use)
     return uses
 
 
