@@ -16,7 +16,6 @@ import pytest
 
 from swaprank.cli import main
 
-
 _WITH_SIGNALS = """
 import signal
 for name in ("SIGTERM", "SIGHUP"):
