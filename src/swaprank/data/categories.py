@@ -16,7 +16,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features
 from swaprank.data.ids import id_text
-from swaprank.data.matching import feature_position
+from swaprank.data.matching import feature_positions
 from swaprank.errors import DataError, Hint, Part, Wording
 
 CATEGORICAL = Hint("categorical_features", option="--categorical")
@@ -35,7 +35,7 @@ def categorical_positions(declared: Any, names: Sequence[str]) -> list[int]:
     >>> categorical_positions(["shop", 0], ["brand", "price", "shop"])
     [0, 2]
     """
-    return sorted({feature_position(feature, names, CATEGORICAL) for feature in listed(declared)})
+    return sorted({*feature_positions(listed(declared), names, CATEGORICAL)})
 
 
 def listed(declared: Any) -> list[Any]:
