@@ -18,7 +18,13 @@ from swaprank.errors import ModelFileError, ParameterError, import_extra
 from swaprank.exchange.exported import NEEDS_ONNX
 from swaprank.exchange.onnx_ensembles import SetColumn, peer_trees
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
+from swaprank.exchange.tree_building import (
+    MOST_FEATURES,
+    DoubleThresholds,
+    PeerModel,
+    PeerTree,
+    forest_and_thresholds,
+)
 
 _TREE_OPERATORS = ("TreeEnsembleRegressor", "TreeEnsemble")
 _BEFORE = ("Cast", "Identity", "Flatten")
@@ -59,9 +65,10 @@ def read(content: bytes) -> PeerModel:
     if graph.followed(features, _BEFORE) is not None:
         raise _refused(graph.followed(features, _BEFORE))
     trees, base_score, n_used = peer_trees(graph.attributes(ensemble), graph.n_features, columns)
-    forest = build_forest(trees, graph.n_features or n_used, base_score)
+    forest, exact = forest_and_thresholds(trees, graph.n_features or n_used, base_score)
     names, categories = _metadata(model, forest.n_features)
-    return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None)
+    doubles = DoubleThresholds(exact) if graph.is_double else None
+    return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None, doubles)
 
 
 def _refused(node: Any) -> ModelFileError:
@@ -90,6 +97,7 @@ class OpenGraph:
         tensor = inputs[0].type.tensor_type
         if tensor.elem_type not in (_FLOAT, _DOUBLE, _INT32, _INT64):
             raise ModelFileError("its input is not a matrix of numbers.")
+        self.is_double = tensor.elem_type == _DOUBLE
         width = tensor.shape.dim[1].dim_value if len(tensor.shape.dim) == 2 else 0
         self.n_features = int(width)
         """0 if the file does not say."""

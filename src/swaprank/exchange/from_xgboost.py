@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Ints
-from swaprank.data.categories import Categories
+from swaprank.data.categories import OTHERS, Categories
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
 from swaprank.exchange.tree_building import (
@@ -47,8 +47,6 @@ class _Nodes(NamedTuple):
 _LOGIT = ("binary:logistic", "reg:logistic")
 _LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 """Objectives whose base_score is a probability, or a count: it is transformed before it is added."""
-_FEWEST_NUMBERS = 1024
-"""A number that is in no set goes left, and must be known if missing values go right."""
 
 
 def content_of(model: Any) -> bytes:
@@ -248,7 +246,7 @@ def _known_categories(
     largest = dict.fromkeys(declared, 0)
     for feature, numbers in sets:
         largest[feature] = max(largest.get(feature, 0), int(numbers.max(initial=0)))
-    found = {feature: numbered_categories(max(last + 1, _FEWEST_NUMBERS)) for feature, last in largest.items()}
+    found = {feature: (*numbered_categories(last + 1), OTHERS) for feature, last in largest.items()}
     columns = (saved or {}).get("enc") or []
     if len(columns) not in (0, n_features):
         raise ModelFileError(f"it has the categories of {len(columns):,} features, not of {n_features:,}.")

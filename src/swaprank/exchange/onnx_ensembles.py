@@ -11,7 +11,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.errors import ModelFileError
-from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, at_most, below, walk_tree
+from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, walk_tree
 from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words, words_of_numbers
 
 _MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER", "LEAF")
@@ -233,7 +233,7 @@ def _splits(nodes: _Nodes, sets: dict[int, AnyArray], n_features: int, columns: 
         raise ModelFileError(f"a node has the mode BRANCH_{mode}; only LEQ, LT, GTE, GT and MEMBER can be read.")
     # x > t and x >= t are x <= t and x < t with the sides swapped.
     is_swapped = np.isin(nodes.mode, (_GT, _GTE))
-    threshold = np.where(np.isin(nodes.mode, (_LEQ, _GT)), at_most(nodes.split), below(nodes.split))
+    threshold = np.where(np.isin(nodes.mode, (_LEQ, _GT)), nodes.split, np.nextafter(nodes.split, -np.inf))
     missing_left = nodes.missing_true != is_swapped
     feature, n_words = nodes.feature.copy(), 0
     for node in np.flatnonzero(feature >= n_features).tolist() if columns else ():

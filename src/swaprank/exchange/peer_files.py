@@ -2,10 +2,12 @@
 
 import json
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from swaprank.errors import ModelFileError, ParameterError, Part, Wording
+from swaprank.exchange.pandas_columns import COLUMNS
 from swaprank.exchange.tree_building import PeerModel
 from swaprank.files import existing_file
 
@@ -23,8 +25,12 @@ _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04",
 _KNOWN = "LightGBM text, XGBoost JSON or UBJ, CatBoost JSON or cbm, RankLib XML, ONNX"
 
 
-def read_peer(source: Any) -> PeerModel:
+def read_peer(source: Any, pandas_categories: Sequence[str] | None = None) -> PeerModel:
     """The model in a file, or of an object of LightGBM, XGBoost, CatBoost or ONNX.
+
+    Args:
+        source: The path of the file, or the object.
+        pandas_categories: The columns that were pandas categories, if a model of LightGBM does not tell.
 
     >>> from swaprank.exchange.peer_files import read_peer
     >>> read_peer(42)
@@ -45,8 +51,11 @@ def read_peer(source: Any) -> PeerModel:
                 f"found {type(source).__name__}."
             )
         content = import_module(_READERS[reader]).content_of(source)
+    options = {} if pandas_categories is None else {"pandas_categories": pandas_categories}
+    if options and reader != "lightgbm":
+        raise ParameterError(COLUMNS, " is only for models of LightGBM.")
     try:
-        found: PeerModel = import_module(_READERS[reader]).read(content)
+        found: PeerModel = import_module(_READERS[reader]).read(content, **options)
     except ModelFileError as error:
         raise ModelFileError(where, error) from None
     except RecursionError:

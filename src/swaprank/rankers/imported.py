@@ -1,11 +1,12 @@
 """Models of other libraries as rankers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NoReturn, final
 
 from swaprank.data.matching import check_count, numbered_names
 from swaprank.errors import DataError, Hint, ModelFileError, ParameterError
+from swaprank.exchange.double_thresholds import in_single_precision
 from swaprank.exchange.peer_files import read_peer
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
@@ -80,6 +81,8 @@ def import_model(
     source: Any,
     *,
     feature_names: Sequence[str] | None = None,
+    pandas_categories: Sequence[str] | None = None,
+    subtract: Mapping[str, float] | None = None,
     metric: str | Metric = "ndcg@10",
     n_threads: int | None = None,
 ) -> ImportedRanker:
@@ -90,6 +93,11 @@ def import_model(
             Or a fitted model itself: of LightGBM, XGBoost or CatBoost, or an ONNX ModelProto.
         feature_names: The names of the features, if the model has none or others. For a model without names there may
             be more than it uses, because files of RankLib and ONNX do not say how many there are.
+        pandas_categories: For LightGBM: the columns of the training data that were pandas categories. It is needed only
+            if an error says so: the file has their categories, but not always which columns they were.
+        subtract: For LightGBM: numbers to subtract from features that are too large for single precision, such as
+            `{"published": 1_700_000_000}`. The feature of the ranker is then "published - 1700000000", and your data
+            must have that. An error says where it is needed.
         metric: The metric that `score` and reports measure by default.
         n_threads: Number of threads. If None, all cores.
 
@@ -101,7 +109,7 @@ def import_model(
     >>> ranker.library_, ranker.size_, ranker.feature_names_in_.tolist()
     ('XGBoost', '3 trees of XGBoost', ['a', 'b', 'c', 'd', 'e'])
     """
-    peer = read_peer(source)
+    peer = read_peer(source, pandas_categories)
     ranker = ImportedRanker(metric, n_threads=n_threads)
     ranker.training_metric()
     forest, names = peer.model, peer.feature_names or numbered_names(peer.model.n_features)
@@ -119,6 +127,8 @@ def import_model(
             Hint("feature_names", [...], "--features NAME,NAME,…"),
             ".",
         )
+    forest = in_single_precision(forest, peer.doubles, names, subtract or {})
+    names = tuple(f"{name} - {subtract[name]:.17g}" if subtract and name in subtract else name for name in names)
     ranker.learned_ = Learned(
         forest,
         feature_names=names,
