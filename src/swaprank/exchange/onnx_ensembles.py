@@ -80,6 +80,27 @@ def peer_trees(
     return trees, float(base[0]) if len(base) else 0.0, int(nodes.feature.max(initial=0)) + 1
 
 
+def of_one_class(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a TreeEnsembleClassifier of two classes, which adds up a score for one of them, as a regressor.
+
+    onnxmltools writes such a classifier for XGBoost's ranking objectives.
+
+    >>> import numpy as np
+    >>> from swaprank.exchange.onnx_ensembles import of_one_class
+    >>> found = of_one_class({"class_ids": np.array([0, 0]), "classlabels_int64s": np.array([0, 1])})
+    >>> found["target_ids"].tolist(), found["n_targets"]
+    ([0, 0], 1)
+    """
+    labels = next((attributes[name] for name in ("classlabels_int64s", "classlabels_strings") if name in attributes), ())
+    classes = _whole(attributes, "class_ids")
+    if len(labels) != 2 or len(np.unique(classes)) != 1:
+        raise ModelFileError(
+            f"it is a classifier with scores for {max(len(labels), len(np.unique(classes)))} classes: a ranker has one."
+        )
+    others = {name.replace("class_", "target_", 1): value for name, value in attributes.items()}
+    return others | {"target_ids": np.zeros_like(classes), "n_targets": 1}
+
+
 def _check_target(attributes: Mapping[str, Any]) -> bool:
     """True if trees are averaged instead of summed."""
 
