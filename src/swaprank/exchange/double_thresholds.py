@@ -11,6 +11,7 @@ and `subtract` moves the thresholds of a feature to where gaps are small, if the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from swaprank.data.matching import feature_position
 from swaprank.errors import Hint, ModelFileError, ParameterError
 from swaprank.exchange.tree_building import DoubleThresholds, at_most
 from swaprank.models.forest import Forest, check_forest
+from swaprank.models.linear import LinearModel
 
 _LARGEST_SHARE = 0.01
 """The share of documents that may be moved across a threshold."""
@@ -28,8 +30,8 @@ SUBTRACT = Hint("subtract")
 
 
 def in_single_precision(
-    forest: Forest, doubles: DoubleThresholds | None, names: Sequence[str], subtract: Mapping[str, float]
-) -> Forest:
+    forest: Forest | LinearModel, doubles: DoubleThresholds | None, names: Sequence[str], subtract: Mapping[str, float]
+) -> Forest | LinearModel:
     """The forest for features of which these numbers were subtracted; ModelFileError if float32 is too coarse for it.
 
     Args:
@@ -38,7 +40,7 @@ def in_single_precision(
         names: The names of the features.
         subtract: The numbers by name.
     """
-    if doubles is None:
+    if doubles is None or isinstance(forest, LinearModel):
         if subtract:
             raise ParameterError(SUBTRACT, ": the library of this model compares in single precision itself.")
         return forest
@@ -57,6 +59,31 @@ def in_single_precision(
         return forest
     moved = at_most(np.where(is_number, minus(doubles.exact, offsets[forest.feature]), 0.0))
     return check_forest(replace(forest, threshold=moved))
+
+
+def subtracted_name(name: str, subtract: Mapping[str, float]) -> str:
+    """The name of a feature of which a number was subtracted: without it, scores would be wrong in silence.
+
+    >>> from swaprank.exchange.double_thresholds import subtracted_name
+    >>> subtracted_name("published", {"published": 1_700_000_000})
+    'published - 1700000000'
+    """
+    return f"{name} - {subtract[name]:.17g}" if name in subtract else name
+
+
+def less(rows: Any, names: Sequence[str], subtract: Mapping[str, float]) -> Any:
+    """A matrix or pandas data frame with the features of which numbers were subtracted.
+
+    >>> import numpy as np
+    >>> from swaprank.exchange.double_thresholds import less
+    >>> less(np.array([[1.7e9, 2]]), ["published", "bm25"], {"published": 1.7e9}).tolist()
+    [[0.0, 2.0]]
+    """
+    if not subtract:
+        return rows
+    if hasattr(rows, "iloc"):
+        return rows.assign(**{subtracted_name(name, subtract): rows[name] - subtract[name] for name in subtract})
+    return rows - np.array([subtract.get(name, 0.0) for name in names])
 
 
 def minus(thresholds: AnyArray, offset: AnyArray | float) -> Floats:

@@ -68,38 +68,45 @@ import catboost
 
 model = catboost.CatBoost()
 try:
-    model.load_model(sys.argv[1])
-    if model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices():
-        sys.exit(3)
-    model.save_model(sys.argv[2], format="json")
+    {}
 except catboost.CatBoostError as error:
     sys.exit(str(error))
+"""
+_TO_JSON = """
+model.load_model(sys.argv[1])
+if model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices():
+    sys.exit(3)
+model.save_model(sys.argv[2], format="json")
 """
 _ENDS, _HAS_CATEGORIES = 1, 3
 
 
 def _json_of_binary(content: bytes) -> Any:
-    """What CatBoost makes of a binary file in a process of its own: some damaged files are the end of the process."""
     import_extra("catboost", _PACKAGE)
     with tempfile.TemporaryDirectory() as folder:
         binary, made = Path(folder) / "model.cbm", Path(folder) / "model.json"
         binary.write_bytes(content)
-        child = subprocess.run(  # noqa: S603  (this Python, with the code above)
-            [sys.executable, "-c", _CHILD, str(binary), str(made)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        if child.returncode == 0:
-            return json.loads(made.read_bytes())
+        run_catboost(_TO_JSON, folder, str(binary), str(made))
+        return json.loads(made.read_bytes())
+
+
+def run_catboost(code: str, folder: str, *arguments: str) -> None:
+    """Run code with an empty `model` in a process of its own: some damaged files are the end of the process."""
+    child = subprocess.run(  # noqa: S603  (this Python, with code of ours)
+        [sys.executable, "-c", _CHILD.format(code.strip().replace("\n", "\n    ")), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))},
+    )
     if child.returncode == _HAS_CATEGORIES:
         raise ModelFileError(_OTHERS)
     if child.returncode == _ENDS:
         said = child.stderr.decode(errors="replace").strip()
         raise ModelFileError(f"CatBoost cannot read it: {said[-200:]}")
-    raise ModelFileError(f"it is damaged: CatBoost crashed while it read it (exit code {child.returncode}).")
+    if child.returncode != 0:
+        raise ModelFileError(f"it is damaged: CatBoost crashed while it read it (exit code {child.returncode}).")
 
 
 def _features(info: Mapping[str, Any]) -> tuple[dict[int, _Column], tuple[str, ...] | None, int]:

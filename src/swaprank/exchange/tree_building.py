@@ -14,6 +14,7 @@ from swaprank.arrays import AnyArray, Floats
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.forest import ARRAYS, Forest, check_forest
+from swaprank.models.linear import LinearModel
 
 Made = TypeVar("Made")
 Part = TypeVar("Part")
@@ -58,7 +59,7 @@ class PeerModel(NamedTuple):
 
     library: str
     """As it is written: "LightGBM"."""
-    model: Forest
+    model: Forest | LinearModel
     feature_names: tuple[str, ...] | None
     """None if the features have no names."""
     categories: Mapping[int, Categories]
@@ -69,6 +70,21 @@ class PeerModel(NamedTuple):
     """Thresholds in double precision; None if the library compares in single precision, as we do."""
     notes: tuple[str, ...] = ()
     """What to know about the model that nobody can see in it, as sentences."""
+
+
+def linear_model(weights: Mapping[int, float], n_features: int, bias: float) -> LinearModel:
+    """A weighted sum of the features, in which missing values are 0, checked as a model of a file.
+
+    >>> from swaprank.exchange.tree_building import linear_model
+    >>> linear_model({1: 2.0}, n_features=2, bias=0.5).feature_weights().tolist()
+    [0.0, 2.0]
+    """
+    if not 1 <= n_features <= MOST_FEATURES:
+        raise ModelFileError(f"it has {n_features:,} features; a model has from 1 to {MOST_FEATURES:,}.")
+    found = np.zeros(n_features)
+    found[list(weights)] = list(weights.values())
+    arrays = {"weights": found, "missing": np.zeros(n_features, np.float32)}
+    return LinearModel.from_parts({"bias": float(bias)}, arrays)
 
 
 def at_most(threshold: Any) -> AnyArray:
