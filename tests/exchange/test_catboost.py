@@ -138,7 +138,7 @@ FLOATS = catboost_json([])["features_info"]["float_features"]
             "splits on feature 7, which is not in the file",
         ),
         (catboost_json([STUMP | {"splits": [{"split_type": "OnlineCtr", "border": 1}]}]), "of type 'OnlineCtr'"),
-        (catboost_json([STUMP | {"splits": [catboost_split(0, 1e300)]}]), "threshold"),
+        (catboost_json([STUMP | {"splits": [catboost_split(0, float("nan"))]}]), "threshold"),
         (catboost_json([STUMP | {"leaf_values": [1, float("nan")]}]), "leaf_value"),
         (catboost_json([STUMP | {"leaf_weights": [1, -1]}]), "the weights or counts of its leaves"),
         (catboost_json([STUMP | {"leaf_weights": [1]}]), "the weights or counts of its leaves"),

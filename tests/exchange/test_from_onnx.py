@@ -117,7 +117,7 @@ WRONG = [
     (graph_of(regressor(source="A"), helper.make_node("Concat", ["X", "X"], ["A"], axis=1)), "the operator 'Concat'"),
     (graph_of(regressor(source="A", target="Z")), "'Y', which nothing makes"),
     (graph_of(helper.make_node("Identity", ["Y"], ["Y"])), "a cycle"),
-    (classifier(), "2 outputs, and the operators TreeEnsembleClassifier"),
+    (classifier(), "no class_ids"),
     (graph_of(regressor(n_targets=2)), "2 outputs for a document"),
     (graph_of(regressor(aggregate_function="MIN")), "aggregate_function is MIN"),
     (graph_of(regressor(post_transform="PROBIT")), "post_transform is PROBIT"),

@@ -119,11 +119,6 @@ def test_what_cannot_be_read_is_refused() -> None:
     ):
         with pytest.raises(sr.errors.ModelFileError, match=message):
             read_peer(train_xgboost(2, data=X, **options))
-    linear = xgb.train({"booster": "gblinear", "verbosity": 0}, xgb.DMatrix(X, peer_data().y, nthread=1), 1)
-    with pytest.raises(
-        sr.errors.ModelFileError, match="its booster is gblinear; known are the trees of gbtree and dart"
-    ):
-        read_peer(linear)
     with pytest.raises(
         sr.errors.ParameterError, match="a model of XGBoost is a Booster or an XGBRanker; found DMatrix"
     ):

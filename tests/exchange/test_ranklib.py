@@ -175,7 +175,11 @@ def test_a_peer_of_ranklib_is_a_ranker(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("## RankNet\n1 2\n", "it is a RankLib model of the kind 'RankNet', which is not one of LambdaMART, MART"),
-        ("## Coordinate Ascent\n1:0.5 2:0.5", "'Coordinate Ascent'"),
+        ("## Coordinate Ascent\n1:0.5 2:x", "the weight 'x'"),
+        ("## Coordinate Ascent\n0:0.5 2:1", "the feature '0'"),
+        ("## AdaRank\n", "it has no weights"),
+        ("## Linear Regression\n0:0.5 1:1e307", "its weights are so large"),
+        ("## RankBoost\n1:0.5", "the weight ''"),
         ("## LambdaMART\n", "it has no <ensemble> of trees"),
         (f"## MART\n{ensemble(LEAF)}{ensemble(LEAF)}", "it has 2 ensembles, but only random forests"),
         (f"## MART\n{ensemble(LEAF)[:-20]}", "its XML is damaged"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from swaprank.errors import Hint, ModelFileError, ParameterError, did_you_mean
 
-COLUMNS = Hint("pandas_categories", ["brand", "shop"], "--pandas-categories brand,shop")
+COLUMNS = Hint("pandas_categories")
 
 
 def pandas_columns(
@@ -69,8 +69,8 @@ def _given_columns(
 def _unknown(n_lists: int) -> ModelFileError:
     return ModelFileError(
         f"{n_lists} columns of the training data had pandas categories, but the file does not say which. Name them: ",
-        COLUMNS,
-        ".",
+        Hint("pandas_categories", ["brand", "shop"], "--pandas-categories brand,shop"),
+        ", for example.",
     )
 
 

@@ -58,6 +58,8 @@ def read_peer(source: Any, pandas_categories: Sequence[str] | None = None) -> Pe
         found: PeerModel = import_module(_READERS[reader]).read(content, **options)
     except ModelFileError as error:
         raise ModelFileError(where, error) from None
+    except ParameterError:
+        raise
     except RecursionError:
         raise ModelFileError(f"{where}it is nested too deeply.") from None
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
