@@ -49,6 +49,8 @@ _NOTE = (
     "An XGBRanker or another estimator has written the file, which does not say what its `missing` was. NaN is missing "
     "here: if it was another number, write NaN in place of it in the features."
 )
+_FEWEST_NUMBERS = 1024
+"""So many numbers are known, although the largest ones may be in no set, for formats that know no other categories."""
 _LOGIT = ("binary:logistic", "reg:logistic")
 _LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 """Objectives whose base_score is a probability, or a count: it is transformed before it is added."""
@@ -258,7 +260,7 @@ def _known_categories(
     largest = dict.fromkeys(declared, 0)
     for feature, numbers in sets:
         largest[feature] = max(largest.get(feature, 0), int(numbers.max(initial=0)))
-    found = {feature: (*numbered_categories(last + 1), OTHERS) for feature, last in largest.items()}
+    found = {feature: (*numbered_categories(max(last + 1, _FEWEST_NUMBERS)), OTHERS) for feature, last in largest.items()}
     columns = (saved or {}).get("enc") or []
     if len(columns) not in (0, n_features):
         raise ModelFileError(f"it has the categories of {len(columns):,} features, not of {n_features:,}.")
