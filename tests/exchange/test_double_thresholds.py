@@ -20,7 +20,7 @@ NOW = 1_700_000_000
 def documents(n_seconds: float, step: float = 1.0) -> AnyArray:
     """A time in seconds since 1970, and another feature."""
     rng = np.random.default_rng(0)
-    return np.column_stack((NOW + rng.integers(0, n_seconds / step, 600) * step, rng.normal(size=600)))
+    return np.column_stack((NOW + rng.integers(0, int(n_seconds / step), 600) * step, rng.normal(size=600)))
 
 
 def booster(X: AnyArray) -> Any:
@@ -65,7 +65,12 @@ def test_the_columns_of_a_table_are_checked_and_moved() -> None:
 
 def test_features_that_are_fine_enough_are_read() -> None:
     year = 365 * 86_400
-    for X in (documents(year), documents(year, step=86_400), documents(300, step=128), documents(300).astype(np.float32)):
+    for X in (
+        documents(year),
+        documents(year, step=86_400),
+        documents(300, step=128),
+        documents(300).astype(np.float32),
+    ):
         ranker, theirs = sr.import_model(booster(X)), booster(X)
         single = X.astype(np.float32).astype(np.float64)
         np.testing.assert_array_equal(ranker.predict(single), theirs.predict(single))
@@ -82,13 +87,11 @@ def test_what_cannot_be_subtracted() -> None:
         sr.import_model(other, subtract={"1": 5})
 
 
-@given(
-    st.floats(-1e12, 1e12).filter(lambda x: abs(x) > 1e-9), st.floats(-1e12, 1e12), st.integers(-3, 3)
-)
+@given(st.floats(-1e12, 1e12).filter(lambda x: abs(x) > 1e-9), st.floats(-1e12, 1e12), st.integers(-3, 3))
 def test_the_test_is_the_same_for_numbers_that_can_be_moved_exactly(threshold: float, offset: float, by: int) -> None:
     from fractions import Fraction
 
-    limit = float(minus(threshold, offset))
+    limit = float(minus(np.array(threshold), offset))
     exact = Fraction(threshold) - Fraction(offset)
     assert Fraction(limit) <= exact < Fraction(float(np.nextafter(limit, np.inf)))
 

@@ -66,7 +66,9 @@ def test_ensembles_of_the_fifth_version_are_read(dtype: type, tmp_path: Path) ->
 def test_a_single_leaf_of_the_fifth_version_is_read(tmp_path: Path) -> None:
     one = build_forest([PeerTree([0], [0.0], [False], [~0], [~1], [2.5, 0.0])], 5)
     both = ensemble(one, nodes_falsenodeids=[0], nodes_falseleafs=[1])
-    assert read(graph_of(both), tmp_path).model.leaf_value.tolist() == [2.5]
+    model = read(graph_of(both), tmp_path).model
+    assert isinstance(model, Forest)
+    assert model.leaf_value.tolist() == [2.5]
 
 
 def test_operators_around_the_trees_and_unknown_widths(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ WRONG = [
 @pytest.mark.parametrize(("model", "message"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_with_a_file_is_said(model: Any, message: str | None, tmp_path: Path) -> None:
     if message is None:
-        assert read(model, tmp_path).model.n_trees == 2
+        assert read(model, tmp_path).model.n_stages == 2
         return
     with pytest.raises(sr.errors.ModelFileError, match=message):
         read(model, tmp_path)

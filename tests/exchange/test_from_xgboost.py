@@ -12,6 +12,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.exchange.peer_files import read_peer
+from swaprank.models.forest import Forest
 from tests.exchange.damaged_files import outcomes
 from tests.exchange.orders import assert_same
 from tests.exchange.peer_seeds import peer_data, train_xgboost, xgboost_seeds
@@ -98,7 +99,7 @@ def test_the_best_trees_of_a_ranker_that_stopped_early(n_parallel: int, tmp_path
     booster = ranker.get_booster()
     booster.save_model(tmp_path / "booster.ubj")
     for peer in (read_peer(booster), read_peer(tmp_path / "booster.ubj")):
-        assert peer.model.n_trees == booster.num_boosted_rounds() * n_parallel
+        assert peer.model.n_stages == booster.num_boosted_rounds() * n_parallel
         assert_same(peer.model.score(X), booster.predict(matrix(X)))
 
 
@@ -120,7 +121,7 @@ def test_unknown_numbers_of_categories_go_left_and_missing_ones_where_they_learn
     rng = np.random.default_rng(0)
     shop = rng.integers(0, 3000, 4000).astype(np.float32)
     X = np.column_stack((shop, rng.normal(size=4000)))
-    y = shop % 7 + X[:, 1]
+    y = np.add(shop % 7, X[:, 1])
     X[rng.random(4000) < 0.1, 0] = np.nan
     y[np.isnan(X[:, 0])] += 20
     types = {"feature_types": ["c", "q"], "enable_categorical": True, "nthread": 1}
@@ -240,7 +241,9 @@ def test_what_is_wrong_with_a_file_is_said(path: list[Any], value: Any, message:
 @pytest.mark.parametrize("base", [0.5, "5E-1", "[5E-1]", "0.5"])
 def test_all_spellings_of_the_base_score(base: Any, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes(changed(["learner", "learner_model_param", "base_score"], base))
-    assert read_peer(tmp_path / "model.json").model.base_score == 0.5
+    model = read_peer(tmp_path / "model.json").model
+    assert isinstance(model, Forest)
+    assert model.base_score == 0.5
 
 
 @pytest.mark.slow

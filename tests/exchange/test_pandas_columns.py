@@ -76,7 +76,7 @@ def test_they_are_only_for_lightgbm_with_pandas_categories() -> None:
         sr.import_model(plain, pandas_categories=["Column_0"])
     xgb = pytest.importorskip("xgboost")
     other = xgb.train({"nthread": 1}, xgb.DMatrix(np.arange(100.0)[:, None], np.arange(100.0)), 2)
-    with pytest.raises(sr.errors.ParameterError, match="pandas_categories.* is only for models of LightGBM"):
+    with pytest.raises(sr.errors.ParameterError, match="pandas_categories is only for models of LightGBM"):
         sr.import_model(other, pandas_categories=["0"])
 
 

@@ -99,7 +99,8 @@ def test_what_differs_is_an_error() -> None:
 
     Liar.__module__ = "lightgbm.basic"
     with pytest.raises(
-        sr.errors.ModelFileError, match=r"LightGBM \S+ scores \d+ of 900 documents differently: document \d+ has \S+ here"
+        sr.errors.ModelFileError,
+        match=r"LightGBM \S+ scores \d+ of 900 documents differently: document \d+ has \S+ here",
     ):
         sr.import_model(Liar(train_lightgbm(3), train_lightgbm(4)), check=X)
     with pytest.raises(sr.errors.ParameterError, match="at least one document"):

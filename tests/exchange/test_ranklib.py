@@ -40,7 +40,9 @@ def written(forest: Forest) -> str:
 
 def read(folder: Path, text: str | bytes) -> Forest:
     (folder / "model.txt").write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_peer(folder / "model.txt").model
+    found = read_peer(folder / "model.txt").model
+    assert isinstance(found, Forest)
+    return found
 
 
 def chain(n_nodes: int) -> Forest:
@@ -194,7 +196,9 @@ def test_a_linear_model_does_all_that_trees_do_but_what_needs_trees(tmp_path: Pa
     ranker.save(tmp_path / "model.swaprank")
     again = sr.load(tmp_path / "model.swaprank")
     rng = np.random.default_rng(0)
-    data = sr.Dataset(rng.normal(size=(60, 4)), rng.integers(0, 3, 60), qid=np.arange(60) // 10, feature_names=list("abcd"))
+    data = sr.Dataset(
+        rng.normal(size=(60, 4)), rng.integers(0, 3, 60), qid=np.arange(60) // 10, feature_names=list("abcd")
+    )
     np.testing.assert_array_equal(again.predict(data), ranker.predict(data))
     np.testing.assert_allclose(again.contributions(data).sum(axis=1), ranker.predict(data))
     more = sr.LambdaMART(n_trees=2, base_ranker=again).fit(data)

@@ -1,7 +1,7 @@
 """`swaprank export` and `swaprank import`: write models for other systems, and read models of other libraries."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -110,7 +110,8 @@ def import_(
         str | None,
         typer.Option(
             metavar="NAME,NAME,…",
-            help="For LightGBM: the columns of the training data that were pandas categories, if the file does not tell.",
+            help="For LightGBM: the columns of the training data that were pandas categories, if the file does not say "
+            "it.",
         ),
     ] = None,
     subtract: Annotated[
@@ -123,7 +124,9 @@ def import_(
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Documents that the library itself scores, to compare; it must be installed."),
+        typer.Option(
+            metavar="FILE", help="Documents that the library itself scores, to compare; it must be installed."
+        ),
     ] = None,
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="Metric that report, certify and explain use by default.")
@@ -140,7 +143,7 @@ def import_(
     check_target(output, (model, given if isinstance(given, Path) else None))
     names = feature_set(given)
     numbers = _subtracted(subtract or [])
-    options = {
+    options: dict[str, Any] = {
         "feature_names": None if names is None else names.names,
         "pandas_categories": None if pandas_categories is None else pandas_categories.split(","),
         "subtract": numbers,

@@ -52,8 +52,8 @@ def read(content: bytes) -> PeerModel:
         return PeerModel("RankLib", build_forest(trees, _n_features(trees)), None, {}, None)
     if kind.upper() not in (known.upper() for known in _KINDS):
         raise ModelFileError(
-            f"it is a RankLib model of the kind '{kind[:40]}', which is not one of {', '.join((*_KINDS, _RANKBOOST, *_LINEAR))}: "
-            "nets cannot be read. Train one of these kinds, or train here."
+            f"it is a RankLib model of the kind '{kind[:40]}', which is not one of "
+            f"{', '.join((*_KINDS, _RANKBOOST, *_LINEAR))}: nets cannot be read. Train one of these kinds, or train here."
         )
     reader = _EnsembleReader()
     reader.parse(body)
@@ -91,7 +91,7 @@ def _n_features(trees: list[PeerTree]) -> int:
 
 
 def _stump(part: str) -> PeerTree:
-    feature, threshold, weight = (part.split(":") + ["", ""])[:3]
+    feature, threshold, weight = [*part.split(":"), "", ""][:3]
     limit = at_most([_number(threshold, "threshold")])
     return PeerTree(
         [_feature_number(feature) - 1], limit, (limit >= 0).tolist(), [~0], [~1], [0.0, _number(weight, "weight")]

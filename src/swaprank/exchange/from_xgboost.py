@@ -260,7 +260,9 @@ def _known_categories(
     largest = dict.fromkeys(declared, 0)
     for feature, numbers in sets:
         largest[feature] = max(largest.get(feature, 0), int(numbers.max(initial=0)))
-    found = {feature: (*numbered_categories(max(last + 1, _FEWEST_NUMBERS)), OTHERS) for feature, last in largest.items()}
+    found = {
+        feature: (*numbered_categories(max(last + 1, _FEWEST_NUMBERS)), OTHERS) for feature, last in largest.items()
+    }
     columns = (saved or {}).get("enc") or []
     if len(columns) not in (0, n_features):
         raise ModelFileError(f"it has the categories of {len(columns):,} features, not of {n_features:,}.")

@@ -91,12 +91,14 @@ def of_one_class(attributes: Mapping[str, Any]) -> dict[str, Any]:
     >>> found["target_ids"].tolist(), found["n_targets"]
     ([0, 0], 1)
     """
-    labels = next((attributes[name] for name in ("classlabels_int64s", "classlabels_strings") if name in attributes), ())
+    labels = next(
+        (attributes[name] for name in ("classlabels_int64s", "classlabels_strings") if name in attributes), ()
+    )
     classes = _whole(attributes, "class_ids")
     if len(labels) != 2 or (classes != 0).any():  # onnxruntime adds no base value to the score of class 1
         raise ModelFileError(
-            f"it is a classifier of {len(labels)} classes, with scores for class {classes.max(initial=0)}: a ranker has "
-            "one score, that of class 0 of two."
+            f"it is a classifier of {len(labels)} classes, with scores for class {classes.max(initial=0)}: a ranker "
+            "has one score, that of class 0 of two."
         )
     others = {name.replace("class_", "target_", 1): value for name, value in attributes.items()}
     return others | {"target_ids": np.zeros_like(classes), "n_targets": 1}

@@ -94,7 +94,8 @@ def before_scaling(tree: PeerTree, steps: Sequence[Step], dtype: type[np.floatin
 def _numbers(keys: Ints, dtype: type[np.floating[Any]]) -> AnyArray:
     """The numbers that are as many numbers away from 0."""
     whole = np.int32 if dtype == np.float32 else np.int64
-    return np.copysign(np.abs(keys).astype(whole).view(dtype), keys.astype(dtype))
+    numbers: AnyArray = np.copysign(np.abs(keys).astype(whole).view(dtype), keys.astype(dtype))
+    return numbers
 
 
 def _last(holds: Callable[[Ints], AnyArray], n: int, dtype: type[np.floating[Any]]) -> Ints:

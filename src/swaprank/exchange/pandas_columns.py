@@ -46,9 +46,7 @@ def pandas_columns(
     raise _unknown(len(sizes))
 
 
-def _given_columns(
-    sizes: Sequence[int], infos: Sequence[str], names: Sequence[str], given: Sequence[str]
-) -> list[int]:
+def _given_columns(sizes: Sequence[int], infos: Sequence[str], names: Sequence[str], given: Sequence[str]) -> list[int]:
     if len(given) != len(sizes):
         raise ParameterError(
             COLUMNS, f" must name {len(sizes)} columns, as many as had pandas categories; found {len(given)}."
@@ -58,7 +56,7 @@ def _given_columns(
             raise ParameterError(COLUMNS, f": the model has no feature '{name}'; {did_you_mean(name, names)}")
     columns = sorted(list(names).index(name) for name in given)
     for column, size in zip(columns, sizes, strict=True):
-        if not _codes(infos[column], size, lambda low, high, n: 0 <= low and high < n):
+        if not _codes(infos[column], size, lambda low, high, n: low >= 0 and high < n):
             raise ParameterError(
                 COLUMNS,
                 f": '{names[column]}' would have {size:,} categories, but held {infos[column][:60]} in training.",

@@ -79,8 +79,8 @@ def warn_of_others(export: Export) -> None:
         categories = export.categories.get(name, ())
         if OTHERS in categories and _others_apart(export.model, feature, categories.index(OTHERS)):
             warn_of_export(
-                f"{export.to}: categories of '{name}' that the model does not know go where missing values go, but in the "
-                f"model they are a category, '{OTHERS}'. Its number stands for all of them: "
+                f"{export.to}: categories of '{name}' that the model does not know go where missing values go, but in "
+                f"the model they are a category, '{OTHERS}'. Its number stands for all of them: "
                 f"{categories.index(OTHERS)}."
             )
 

@@ -55,7 +55,8 @@ def agreement(library: str, own: Floats, theirs: Floats) -> Agreement:
     Traceback (most recent call last):
     ...
     swaprank.errors.ModelFileError: XGBoost 3.2.0 scores 1 of 2 documents differently: document 1 has 1 here, and 2
-    there. The model or its features are not read as they should be; please report it with the model.
+    there. Are the columns in the order of the model? Values in double precision may be nearer to a threshold than
+    float32 can tell. If it is neither, please report it with the model.
     """
     if theirs.shape != own.shape:
         raise ModelFileError(f"{library} gives scores of shape {theirs.shape} for {len(own):,} documents.")
@@ -67,8 +68,8 @@ def agreement(library: str, own: Floats, theirs: Floats) -> Agreement:
         at = int(np.argmax(apart))
         raise ModelFileError(
             f"{library} scores {apart.sum():,} of {len(own):,} documents differently: document {at} has {own[at]:.6g} "
-            f"here, and {theirs[at]:.6g} there. The model or its features are not read as they should be; please report "
-            "it with the model."
+            f"here, and {theirs[at]:.6g} there. Are the columns in the order of the model? Values in double precision may "
+            "be nearer to a threshold than float32 can tell. If it is neither, please report it with the model."
         )
     return Agreement(library, len(own), float(difference.max()))
 
@@ -82,7 +83,9 @@ def peer_scores(source: Any, library: str, rows: Any) -> tuple[str, Floats]:
         rows: A matrix of numbers, or a pandas data frame, in the order of the model's features.
     """
     if library not in _SCORES:
-        raise ParameterError(CHECK, ": RankLib cannot be called from Python. Compare with what it writes (-score FILE).")
+        raise ParameterError(
+            CHECK, ": RankLib cannot be called from Python. Compare with what it writes (-score FILE)."
+        )
     version, scores = _SCORES[library](source, rows)
     return version, np.asarray(scores, np.float64).reshape(len(rows))
 
@@ -123,7 +126,9 @@ def _decoded(matrix: AnyArray, names: Sequence[str], categories: Mapping[str, Ca
         codes = np.nan_to_num(columns[name], nan=-1).astype(np.int64)
         texts = categories[name]
         whole = all(text.isdigit() for text in texts)
-        columns[name] = pandas.Categorical.from_codes(codes, categories=[int(text) if whole else text for text in texts])
+        columns[name] = pandas.Categorical.from_codes(
+            codes, categories=[int(text) if whole else text for text in texts]
+        )
     return pandas.DataFrame(columns)
 
 
@@ -196,7 +201,9 @@ def _onnx(source: Any, rows: Any) -> tuple[str, Any]:
                     attribute.i = 0
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     given = session.get_inputs()[0]
-    dtype = {"tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32}.get(given.type, np.float32)
+    dtype = {"tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32}.get(
+        given.type, np.float32
+    )
     found = session.run(None, {given.name: np.asarray(rows).astype(dtype)})[-1]
     if isinstance(found, list):  # a ZipMap
         found = np.array([list(each.values()) for each in found])

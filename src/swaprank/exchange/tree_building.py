@@ -83,7 +83,7 @@ def linear_model(weights: Mapping[int, float], n_features: int, bias: float) -> 
         raise ModelFileError(f"it has {n_features:,} features; a model has from 1 to {MOST_FEATURES:,}.")
     found = np.zeros(n_features)
     found[list(weights)] = list(weights.values())
-    arrays = {"weights": found, "missing": np.zeros(n_features, np.float32)}
+    arrays: dict[str, AnyArray] = {"weights": found, "missing": np.zeros(n_features, np.float32)}
     return LinearModel.from_parts({"bias": float(bias)}, arrays)
 
 
@@ -177,9 +177,7 @@ def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float =
     return forest_and_thresholds(trees, n_features, base_score)[0]
 
 
-def forest_and_thresholds(
-    trees: Iterable[PeerTree], n_features: int, base_score: float = 0.0
-) -> tuple[Forest, Floats]:
+def forest_and_thresholds(trees: Iterable[PeerTree], n_features: int, base_score: float = 0.0) -> tuple[Forest, Floats]:
     """The forest of `build_forest`, and the thresholds of its nodes as they were given, in double precision.
 
     >>> from swaprank.exchange.tree_building import PeerTree, forest_and_thresholds

@@ -57,7 +57,7 @@ class NamedRows:
                 raise DataError(f"there is no feature '{name}'; {did_you_mean(str(name), self._places)}")
             if name in self._codes:
                 row[place] = self._code(name, value)
-            elif isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+            elif type(value) not in (bool, np.bool_) and isinstance(value, Real):
                 row[place] = _number(value)
             elif value is not None:
                 raise DataError(f"feature '{name}': {value!r} is not a number; use None for a missing value.")

@@ -145,7 +145,7 @@ class Scorer:
         return X, is_single
 
     def _converted(self, features: Any) -> Features:
-        """Numbers as float32 in C order, checked as `predict` does: one document has one dimension, several have two."""
+        """Numbers as float32 in C order, checked as in `predict`: one document has one dimension, several have two."""
         if not isinstance(features, np.ndarray | list | tuple):
             found = type(features).__name__
             raise DataError(f"features must be an array of numbers; found {found}: the scorer's `rows` converts it.")
