@@ -24,6 +24,7 @@ from swaprank.models.linear import LinearModel
 
 _LARGEST_SHARE = 0.01
 """The share of documents that may be moved across a threshold."""
+_LARGEST = float(np.finfo(np.float32).max)
 _FEW_BITS = 26
 """The middle between two float32 numbers of similar size has 25 bits."""
 SUBTRACT = Hint("subtract")
@@ -52,6 +53,10 @@ def in_single_precision(
     is_number = forest.n_words == 0
     for feature in np.unique(forest.feature[is_number]).tolist():
         of_feature = np.unique(doubles.exact[is_number & (forest.feature == feature)])
+        # A threshold above or below all numbers parts missing values from them.
+        of_feature = of_feature[np.abs(of_feature) < _LARGEST]
+        if len(of_feature) == 0:
+            continue
         low, high = doubles.ranges[feature] if doubles.ranges else (-np.inf, np.inf)
         if moved_share(of_feature, low, high, offsets[feature]) >= _LARGEST_SHARE:
             raise _too_coarse(of_feature, low, high, names[feature], float(offsets[feature]))

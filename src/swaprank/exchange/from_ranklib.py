@@ -53,7 +53,7 @@ def read(content: bytes) -> PeerModel:
     if kind.upper() not in (known.upper() for known in _KINDS):
         raise ModelFileError(
             f"it is a RankLib model of the kind '{kind[:40]}', which is not one of "
-            f"{', '.join((*_KINDS, _RANKBOOST, *_LINEAR))}: nets cannot be read. Train one of these kinds, or train here."
+            f"{', '.join((*_KINDS, _RANKBOOST, *_LINEAR))}: nets cannot be read. Train one of these kinds."
         )
     reader = _EnsembleReader()
     reader.parse(body)

@@ -68,8 +68,8 @@ def agreement(library: str, own: Floats, theirs: Floats) -> Agreement:
         at = int(np.argmax(apart))
         raise ModelFileError(
             f"{library} scores {apart.sum():,} of {len(own):,} documents differently: document {at} has {own[at]:.6g} "
-            f"here, and {theirs[at]:.6g} there. Are the columns in the order of the model? Values in double precision may "
-            "be nearer to a threshold than float32 can tell. If it is neither, please report it with the model."
+            f"here, and {theirs[at]:.6g} there. Are the columns in the order of the model? Values in double precision "
+            "may be nearer to a threshold than float32 can tell. If it is neither, please report it with the model."
         )
     return Agreement(library, len(own), float(difference.max()))
 
