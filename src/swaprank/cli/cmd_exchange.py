@@ -165,7 +165,7 @@ def _subtracted(given: list[str]) -> dict[str, float]:
         raise typer.BadParameter(f"write --subtract FEATURE=NUMBER; found '{' '.join(given)}'.") from None
 
 
-def _documents(file: Path, ranker: sr.rankers.ImportedRanker, subtract: dict[str, float]) -> sr.Dataset:
+def _documents(file: Path, ranker: "sr.Ranker", subtract: dict[str, float]) -> "sr.Dataset":
     """The documents with the features as the library has them."""
     from swaprank.exchange.double_thresholds import subtracted_name
     from swaprank.reading.read import read_matching

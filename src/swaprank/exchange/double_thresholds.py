@@ -11,14 +11,14 @@ and `subtract` moves the thresholds of a feature to where gaps are small, if the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats
 from swaprank.data.matching import feature_position
 from swaprank.errors import Hint, ModelFileError, ParameterError
-from swaprank.exchange.tree_building import DoubleThresholds, at_most
+from swaprank.exchange.tree_building import PeerModel, at_most
 from swaprank.models.forest import Forest, check_forest
 from swaprank.models.linear import LinearModel
 
@@ -30,21 +30,19 @@ _FEW_BITS = 26
 SUBTRACT = Hint("subtract")
 
 
-def in_single_precision(
-    forest: Forest | LinearModel, doubles: DoubleThresholds | None, names: Sequence[str], subtract: Mapping[str, float]
-) -> Forest | LinearModel:
-    """The forest for features of which these numbers were subtracted; ModelFileError if float32 is too coarse for it.
+def in_single_precision(peer: PeerModel, names: Sequence[str], subtract: Mapping[str, float]) -> Forest | LinearModel:
+    """The model for features of which numbers were subtracted; ModelFileError if float32 is too coarse for it.
 
     Args:
-        forest: The forest.
-        doubles: Its thresholds in double precision; None if the other library rounds features itself.
-        names: The names of the features.
+        peer: The model.
+        names: The names of its features.
         subtract: The numbers by name.
     """
-    if doubles is None or isinstance(forest, LinearModel):
+    if peer.doubles is None:
         if subtract:
-            raise ParameterError(SUBTRACT, ": the library of this model compares in single precision itself.")
-        return forest
+            raise ParameterError(SUBTRACT, f": {peer.library} compares in single precision itself.")
+        return peer.model
+    forest, doubles = cast(Forest, peer.model), peer.doubles
     offsets = np.zeros(forest.n_features)
     for name, number in subtract.items():
         if not np.isfinite(number):

@@ -130,14 +130,17 @@ def import_model(
     peer = read_peer(source, pandas_categories)
     ranker = ImportedRanker(metric, n_threads=n_threads)
     ranker.training_metric()
-    model, names = peer.model, peer.feature_names or numbered_names(peer.model.n_features)
+    names = peer.feature_names or numbered_names(peer.model.n_features)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
-        if peer.feature_names is None and len(names) > model.n_features:
+        if peer.feature_names is None and len(names) > peer.model.n_features:
             # Such files may not know features after the last one that they use.
-            model = _with_features(model, len(names))
+            peer = peer._replace(model=_with_features(peer.model, len(names)))
         check_count(
-            model.n_features, len(names), f"the model of {peer.library}", Hint("feature_names", option="--features")
+            peer.model.n_features,
+            len(names),
+            f"the model of {peer.library}",
+            Hint("feature_names", option="--features"),
         )
     if len(set(names)) < len(names):
         raise DataError(
@@ -145,14 +148,13 @@ def import_model(
             Hint("feature_names", [...], "--features NAME,NAME,…"),
             ".",
         )
-    model = in_single_precision(model, peer.doubles, names, subtract or {})
-    n_trees = model.n_trees if isinstance(model, Forest) else 0
+    model = in_single_precision(peer, names, subtract or {})
     ranker.learned_ = Learned(
         model,
         feature_names=tuple(subtracted_name(name, subtract or {}) for name in names),
         categories={names[feature]: categories for feature, categories in peer.categories.items()},
-        n_rounds=n_trees,
-        best_round=n_trees,
+        n_rounds=model.n_stages,
+        best_round=model.n_stages,
         found={"library": peer.library, "objective": peer.objective, "notes": peer.notes, "agreement": None},
     )
     if check is not None:
