@@ -57,9 +57,14 @@ def _onnx_variants(folder: Path) -> None:
     import onnx
     from onnx import TensorProto, helper
 
-    nodes = {"treeids": [0] * 3, "nodeids": [0, 1, 2], "featureids": [1, 0, 0], "values": [0.5, 0.0, 0.0]}
+    nodes: dict[str, Any] = {
+        "treeids": [0] * 3,
+        "nodeids": [0, 1, 2],
+        "featureids": [1, 0, 0],
+        "values": [0.5, 0.0, 0.0],
+    }
     nodes |= {"modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "truenodeids": [1, 0, 0], "falsenodeids": [2, 0, 0]}
-    leaves = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 0], "weights": [-1.0, 2.0]}
+    leaves: dict[str, Any] = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 0], "weights": [-1.0, 2.0]}
     tests = {f"nodes_{name}": values for name, values in nodes.items()}
     scaler = helper.make_node("Scaler", ["X"], ["S"], domain="ai.onnx.ml", offset=[0.5] * 5, scale=[-2.0] * 5)
     sums = {f"target_{name}": values for name, values in leaves.items()}

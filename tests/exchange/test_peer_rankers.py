@@ -262,6 +262,22 @@ def test_formats_are_listed() -> None:
     assert "solr" in here("export", "--list").out
 
 
+def test_models_of_ydf_are_refused(tmp_path: Path) -> None:
+    message = "models of YDF and TensorFlow Decision Forests are not read"
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "data_spec.pb").write_bytes(b"")
+    with pytest.raises(sr.errors.ModelFileError, match=message):
+        sr.import_model(tmp_path / "model")
+    ydf = pytest.importorskip("ydf", reason="ydf is not installed")
+    data = {"x": np.arange(100.0), "label": np.arange(100.0) % 3, "qid": np.arange(100) // 10}
+    learner = ydf.GradientBoostedTreesLearner("label", task=ydf.Task.RANKING, ranking_group="qid", num_trees=2)
+    model = learner.train(data, verbose=0)
+    model.save(str(tmp_path / "saved"))
+    for source in (model, tmp_path / "saved"):
+        with pytest.raises(sr.errors.ModelFileError, match=message):
+            sr.import_model(source)
+
+
 def test_the_command_line_subtracts_and_names_columns(tmp_path: Path) -> None:
     lgb = pytest.importorskip("lightgbm")
     pandas = pytest.importorskip("pandas")

@@ -49,8 +49,11 @@ def in_single_precision(peer: PeerModel, names: Sequence[str], subtract: Mapping
             raise ParameterError(SUBTRACT, f": the number for '{name}' must be finite; found {number}.")
         offsets[feature_position(name, names, SUBTRACT)] = number
     is_number = forest.n_words == 0
-    for feature in np.unique(forest.feature[is_number]).tolist():
-        of_feature = np.unique(doubles.exact[is_number & (forest.feature == feature)])
+    nodes = np.flatnonzero(is_number)
+    nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
+    features, starts = np.unique(forest.feature[nodes], return_index=True)
+    for feature, own in zip(features.tolist(), np.split(doubles.exact[nodes], starts[1:]), strict=False):
+        of_feature = np.unique(own)
         # A threshold above or below all numbers parts missing values from them.
         of_feature = of_feature[np.abs(of_feature) < _LARGEST]
         if len(of_feature) == 0:

@@ -77,7 +77,8 @@ def before_scaling(tree: PeerTree, steps: Sequence[Step], dtype: type[np.floatin
 
     def below(keys: Ints) -> AnyArray:
         values = scaled(_numbers(keys, dtype), features, steps).astype(np.float64)
-        return (values > limits) == falls
+        goes: AnyArray = (values > limits) == falls
+        return goes
 
     keys = _last(below, len(features), dtype)
     threshold = np.where(below(keys), _numbers(keys, dtype).astype(np.float64), -np.inf)

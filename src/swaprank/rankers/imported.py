@@ -10,7 +10,8 @@ from swaprank.data.matching import check_count, numbered_names
 from swaprank.errors import DataError, Hint, ModelFileError, ParameterError
 from swaprank.exchange.double_thresholds import in_single_precision, less, subtracted_name
 from swaprank.exchange.peer_files import read_peer
-from swaprank.exchange.peer_scores import Agreement, agreement, peer_rows, peer_scores
+from swaprank.exchange.peer_scores import Agreement as Agreement
+from swaprank.exchange.peer_scores import agreement, peer_rows, peer_scores
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
 from swaprank.models.linear import LinearModel
