@@ -51,7 +51,7 @@ def table_features(
             if k not in declared:
                 _warn_of_titles(name, len(categories[k]), int(np.isfinite(X[:, k]).sum()))
             continue
-        if column.is_null().all():
+        if column.null_count() == len(column):
             X[:, k] = np.nan
             continue
         if column.dtype == nw.Object and (numbers := _numbers_of_objects(column)) is not None:
@@ -105,7 +105,8 @@ def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:
     import narwhals as nw
 
     rows = sampled_rows(len(kept))
-    name, sample = f"'{column.name}'", column.gather_every(rows.step).cast(nw.Float64).to_numpy()
+    some = column if rows.step == 1 else column.gather_every(rows.step)
+    name, sample = f"'{column.name}'", some.cast(nw.Float64).to_numpy()
     if not suspicious_columns(sample, kept[rows]) or count_merged(name, sample, kept[rows]) is None:
         return None
     return count_merged(name, column.cast(nw.Float64).to_numpy(), kept)

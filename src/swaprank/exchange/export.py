@@ -12,6 +12,7 @@ from swaprank.data.categories import Categories
 from swaprank.errors import Hint, ParameterError, did_you_mean
 from swaprank.exchange.exported import Export, warn_of_export
 from swaprank.exchange.feature_sets import feature_set, renamed
+from swaprank.exchange.peer_categories import warn_of_others
 from swaprank.files import replacing, writable_target
 from swaprank.models.calibration import Calibration
 from swaprank.models.model import Model
@@ -90,6 +91,7 @@ def export(
         kept = " and ".join(CALIBRATED)
         warn_of_export(f"{to} gets the scores, not the calibrated values: {kept} keep the calibration.")
     export = Export(to, served, names, own_categories, name, missing, request, given, may_be_missing, calibration)
+    warn_of_others(export)
     content = import_module(FORMATS[to].module).content(export)
     with replacing(file) as stream:
         stream.write(content)

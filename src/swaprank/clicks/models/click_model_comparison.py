@@ -62,7 +62,7 @@ class ClickModelComparison(Result):
             return f"{words}."
         more, low, high = self.differences[1]
         unsure = ", which may be luck" if low <= 0 else ""
-        interval = f"(95% interval {low:.4f} to {high:.4f}{unsure})"
+        interval = f"(95% interval {decimals(low)} to {decimals(high)}{unsure})"
         return f"{words}; {self.scores[1].model} needs {more:.4f} more {interval}."
 
     def _blocks(self) -> Blocks:
