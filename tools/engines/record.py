@@ -1,0 +1,77 @@
+"""Ask real engines for the scores of exported rankers, and record them for the tests.
+
+    python tools/engines/record.py rankers           # train the rankers, and write them with their documents
+    python tools/engines/record.py solr              # Solr from Maven Central; also ranklib, vespa
+    python tools/engines/record.py solr --url http://localhost:8983/solr/products
+
+The engines are run on the recorded rankers, so that they all answer for the same ones. With --url, a server that runs
+is asked, and its documents, features and models are deleted. The pages of docs/exchange say how to start one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT))
+
+import numpy as np  # noqa: E402
+from engine import Engine  # noqa: E402
+from tests.exchange.recordings import FOLDER, Recording, file_name  # noqa: E402
+
+
+def write_json(file: Path, content: Any) -> None:
+    text = json.dumps(content, separators=(",", ":"))
+    # Without the time, so that the same content is the same file.
+    file.write_bytes(gzip.compress(text.encode(), mtime=0))
+    print(f"{file}: {file.stat().st_size:,} bytes")
+
+
+def write_rankers() -> None:
+    from rankers import documents, rankers
+
+    (FOLDER / "rankers").mkdir(parents=True, exist_ok=True)
+    found = rankers()
+    for name, ranker in found.items():
+        ranker.save(FOLDER / "rankers" / f"{file_name(name)}.swaprank")
+    rows = {
+        name: [[None if np.isnan(value) else float(str(value)) for value in row] for row in documents(name, ranker)]
+        for name, ranker in found.items()
+    }
+    write_json(FOLDER / "documents.json.gz", rows)
+
+
+def ask(engine: Engine, url: str | None) -> Recording:
+    """The answers of an engine."""
+    match engine.name:
+        case "solr":
+            from solr_answers import solr_answers
+
+            return solr_answers(engine, url)
+        case _:
+            from ranklib_answers import ranklib_answers
+
+            return ranklib_answers(engine)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["rankers", "solr", "ranklib"])
+    parser.add_argument("--version", help="of Maven's artifacts, instead of the one in pom.xml")
+    parser.add_argument("--url", help="ask a server that runs: the address of a core of Solr")
+    parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="the folder for the recording")
+    given = parser.parse_args()
+    if given.what == "rankers":
+        write_rankers()
+        return
+    found = ask(Engine(given.what, given.version), given.url)
+    write_json(given.output / f"{given.what}-{found.version}.json.gz", found.as_json())
+
+
+if __name__ == "__main__":
+    main()
