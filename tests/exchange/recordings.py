@@ -90,9 +90,15 @@ def exported(answer: Answer, folder: Path, to: str) -> bytes:
     return (folder / "model").read_bytes()
 
 
+def as_served(answer: Answer) -> Features:
+    """The documents as the model is to score them."""
+    X = documents(answer.ranker)
+    return np.where(np.isnan(X), np.float32(0), X) if answer.options["missing"] == "zero" else X
+
+
+def own_scores(answer: Answer) -> Floats:
+    return ranker(answer.ranker).predict(as_served(answer))
+
+
 def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def scores_of(answer: Answer) -> Floats:
-    return np.array(answer.scores)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,17 +16,7 @@ from swaprank.arrays import Features, Floats
 from tests.exchange import ranklib_rules, solr_rules
 from tests.exchange.fitted_models import NAMES
 from tests.exchange.orders import assert_same
-from tests.exchange.recordings import (
-    FOLDER,
-    Answer,
-    digest,
-    documents,
-    exported,
-    ranker,
-    recording,
-    recordings,
-    scores_of,
-)
+from tests.exchange.recordings import FOLDER, Answer, as_served, digest, exported, own_scores, recording, recordings
 
 PROJECT = Path(__file__).parents[2]
 ENGINES = {"solr": "solr", "ranklib": "ranklib"}
@@ -38,12 +29,6 @@ ANSWERS = [
     for name in recordings(engine)
     for answer in recording(name).answers
 ]
-
-
-def as_served(answer: Answer) -> Features:
-    """The documents as the model is to score them."""
-    X = documents(answer.ranker)
-    return np.where(np.isnan(X), np.float32(0), X) if answer.options["missing"] == "zero" else X
 
 
 def by_rules(engine: str, content: bytes, X: Features) -> Floats:
@@ -68,28 +53,38 @@ def test_what_is_exported_today_is_what_the_engine_was_given(engine: str, answer
 
 @pytest.mark.parametrize(("engine", "answer"), ANSWERS)
 def test_the_scores_and_the_order_of_the_engine_are_ours(engine: str, answer: Answer) -> None:
-    own = ranker(answer.ranker).predict(as_served(answer))
-    assert_same(scores_of(answer), own)
+    own = own_scores(answer)
+    assert_same(np.array(answer.scores), own)
     assert (np.diff(own[answer.order]) <= 2e-6 * np.abs(own).max()).all()
 
 
 @pytest.mark.parametrize(("engine", "answer"), ANSWERS)
 def test_the_rules_that_other_tests_use_are_those_of_the_engine(engine: str, answer: Answer, tmp_path: Path) -> None:
     found = by_rules(engine, exported(answer, tmp_path, ENGINES[engine]), as_served(answer))
-    assert_same(found, scores_of(answer), tolerance=1e-7)
+    assert_same(found, np.array(answer.scores), tolerance=1e-7)
+
+
+def run(engine: str, tool: str, *options: Any) -> str:
+    """What a tool prints, where Java and the artifacts of the engine are."""
+    if shutil.which("java") is None or not list((PROJECT / "tools/engines" / engine / "target").glob("*.classpath")):
+        pytest.skip(f"needs Java 17 and what this downloads: python tools/engines/record.py {engine}")
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    command = [sys.executable, PROJECT / "tools/engines" / tool, engine, *options]
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_engine_answers_as_recorded(engine: str, tmp_path: Path) -> None:
-    if shutil.which("java") is None or not list((PROJECT / "tools/engines" / engine / "target").glob("*.classpath")):
-        pytest.skip(f"needs Java 17 and its artifacts: python tools/engines/record.py {engine}")
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    subprocess.run(
-        [sys.executable, PROJECT / "tools/engines/record.py", engine, "-o", tmp_path],
-        check=True,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    run(engine, "record.py", "-o", tmp_path)
     (file,) = tmp_path.iterdir()
     assert recording(file.name.removesuffix(".json.gz"), tmp_path) == recording(file.name.removesuffix(".json.gz"))
     assert (FOLDER / file.name).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["solr"])
+def test_the_commands_of_the_page_run_and_the_engine_scores_as_swaprank(engine: str) -> None:
+    printed = run(engine, "walk.py")
+    assert float(printed.rpartition("largest difference: ")[2]) < 1e-5

@@ -57,6 +57,15 @@ class Solr:
         found = self._send("GET", "../admin/info/system?wt=json")
         return str(found["lucene"]["solr-spec-version"])
 
+    def enable_ranking(self) -> None:
+        """Add the query parser and the transformer of features to a core that has neither."""
+        package = "org.apache.solr.ltr"
+        parser = {"name": "ltr", "class": f"{package}.search.LTRQParserPlugin"}
+        transformer = {"name": "features", "class": f"{package}.response.transform.LTRFeatureLoggerTransformerFactory"}
+        if "queryParser" not in self._send("GET", "config/overlay")["overlay"]:
+            commands = {"add-queryparser": parser, "add-transformer": transformer | {"fvCacheName": "QUERY_DOC_FV"}}
+            self._send("POST", "config", json.dumps(commands).encode())
+
     def empty(self) -> None:
         """Delete all documents, features and models."""
         self._send("POST", "update?commit=true", b'{"delete": {"query": "*:*"}}')

@@ -22,7 +22,7 @@ sys.path.insert(0, str(PROJECT))
 
 import numpy as np  # noqa: E402
 from engine import Engine  # noqa: E402
-from tests.exchange.recordings import FOLDER, Recording, file_name  # noqa: E402
+from tests.exchange.recordings import FOLDER, Recording, file_name, own_scores  # noqa: E402
 
 
 def write_json(file: Path, content: Any) -> None:
@@ -70,6 +70,11 @@ def main() -> None:
         write_rankers()
         return
     found = ask(Engine(given.what, given.version), given.url)
+    own = [own_scores(each) for each in found.answers]
+    apart = [
+        np.abs(each.scores - mine).max() / np.abs(mine).max() for each, mine in zip(found.answers, own, strict=True)
+    ]
+    print(f"{len(own)} answers, apart from our scores by at most {max(apart):.1e} of the largest score")
     write_json(given.output / f"{given.what}-{found.version}.json.gz", found.as_json())
 
 

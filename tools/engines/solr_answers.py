@@ -31,6 +31,7 @@ def solr_answers(engine: Engine, url: str | None) -> Recording:
         tells_missing = tuple(map(int, version.split(".")[:2])) >= (9, 2)
         asked = [(name, "zero") for name in HELD]
         asked += [(name, "refuse") for name in LEARNED_MISSING if tells_missing]
+        server.enable_ranking()
         server.empty()
         for missing in sorted({missing for _, missing in asked}):
             server.define(_features(missing)[1])
