@@ -25,8 +25,6 @@ class Answer(NamedTuple):
     ranker: str
     options: dict[str, Any]
     """How the ranker was exported."""
-    evaluation: str = ""
-    """How the engine scored, if it has several ways."""
     digest: str = ""
     """SHA-256 of the exported file."""
     scores: Sequence[float] = ()

@@ -13,18 +13,21 @@ import numpy as np
 import pytest
 
 from swaprank.arrays import Features, Floats
-from tests.exchange import ranklib_rules, solr_rules
+from tests.exchange import ranklib_rules, solr_rules, vespa_rules
 from tests.exchange.fitted_models import NAMES
 from tests.exchange.orders import assert_same
 from tests.exchange.recordings import FOLDER, Answer, as_served, digest, exported, own_scores, recording, recordings
+from tests.exchange.test_vespa import RANK_FEATURES
 
 PROJECT = Path(__file__).parents[2]
-ENGINES = {"solr": "solr", "ranklib": "ranklib"}
+ENGINES = {"solr": "solr", "ranklib": "ranklib", "vespa": "vespa"}
 """The format of each engine."""
 
 
 ANSWERS = [
-    pytest.param(engine, answer, id=f"{name}-{answer.ranker}-{answer.options['missing']}")
+    pytest.param(
+        engine, answer, id=f"{name}-{answer.ranker}-{answer.options['missing']}-{answer.evaluation}".strip("-")
+    )
     for engine in ENGINES
     for name in recordings(engine)
     for answer in recording(name).answers
@@ -35,6 +38,9 @@ def by_rules(engine: str, content: bytes, X: Features) -> Floats:
     match engine:
         case "solr":
             return solr_rules.scores(content, list(NAMES), X)
+        case "vespa":
+            documents = [dict(zip(RANK_FEATURES, x, strict=True)) for x in X.tolist()]
+            return vespa_rules.scores(content, documents, is_fast=False)
         case _:
             return ranklib_rules.scores(content.decode(), X)
 
@@ -54,14 +60,15 @@ def test_what_is_exported_today_is_what_the_engine_was_given(engine: str, answer
 @pytest.mark.parametrize(("engine", "answer"), ANSWERS)
 def test_the_scores_and_the_order_of_the_engine_are_ours(engine: str, answer: Answer) -> None:
     own = own_scores(answer)
-    assert_same(np.array(answer.scores), own)
-    assert (np.diff(own[answer.order]) <= 2e-6 * np.abs(own).max()).all()
+    error = {"vespa": 1e-15}.get(engine, 1e-6)
+    assert_same(np.array(answer.scores), own, tolerance=error)
+    assert (np.diff(own[answer.order]) <= 2 * error * np.abs(own).max()).all()
 
 
 @pytest.mark.parametrize(("engine", "answer"), ANSWERS)
 def test_the_rules_that_other_tests_use_are_those_of_the_engine(engine: str, answer: Answer, tmp_path: Path) -> None:
     found = by_rules(engine, exported(answer, tmp_path, ENGINES[engine]), as_served(answer))
-    assert_same(found, np.array(answer.scores), tolerance=1e-7)
+    assert_same(found, np.array(answer.scores), tolerance={"vespa": 1e-15}.get(engine, 1e-7))
 
 
 def run(engine: str, tool: str, *options: Any) -> str:

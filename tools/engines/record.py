@@ -53,6 +53,10 @@ def ask(engine: Engine, url: str | None) -> Recording:
             from solr_answers import solr_answers
 
             return solr_answers(engine, url)
+        case "vespa":
+            from vespa_answers import vespa_answers
+
+            return vespa_answers(engine)
         case _:
             from ranklib_answers import ranklib_answers
 
@@ -61,7 +65,7 @@ def ask(engine: Engine, url: str | None) -> Recording:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["rankers", "solr", "ranklib"])
+    parser.add_argument("what", choices=["rankers", "solr", "ranklib", "vespa"])
     parser.add_argument("--version", help="of Maven's artifacts, instead of the one in pom.xml")
     parser.add_argument("--url", help="ask a server that runs: the address of a core of Solr")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="the folder for the recording")
