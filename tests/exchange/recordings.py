@@ -22,6 +22,8 @@ FOLDER = Path(__file__).parent / "recorded"
 class Answer(NamedTuple):
     """The scores that an engine gave to the documents of a ranker."""
 
+    to: str
+    """The format."""
     ranker: str
     options: dict[str, Any]
     """How the ranker was exported."""
@@ -80,11 +82,11 @@ def recording(name: str, folder: Path = FOLDER) -> Recording:
     return Recording(**found | {"answers": [Answer(**each) for each in found["answers"]]})
 
 
-def exported(answer: Answer, folder: Path, to: str) -> bytes:
+def exported(answer: Answer, folder: Path) -> bytes:
     """What is exported today, as it was for the answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.errors.ExportWarning)
-        ranker(answer.ranker).export(folder / "model", to, **answer.options)
+        ranker(answer.ranker).export(folder / "model", answer.to, **answer.options)
     return (folder / "model").read_bytes()
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from engine import HERE, Engine
+from http_json import send
 
 from swaprank.arrays import Features
 
@@ -64,11 +62,11 @@ class Solr:
         transformer = {"name": "features", "class": f"{package}.response.transform.LTRFeatureLoggerTransformerFactory"}
         if "queryParser" not in self._send("GET", "config/overlay")["overlay"]:
             commands = {"add-queryparser": parser, "add-transformer": transformer | {"fvCacheName": "QUERY_DOC_FV"}}
-            self._send("POST", "config", json.dumps(commands).encode())
+            self._send("POST", "config", commands)
 
     def empty(self) -> None:
         """Delete all documents, features and models."""
-        self._send("POST", "update?commit=true", b'{"delete": {"query": "*:*"}}')
+        self._send("POST", "update?commit=true", {"delete": {"query": "*:*"}})
         for kind in ("model", "feature"):
             for store in self._send("GET", f"schema/{kind}-store")[f"{kind}Stores" if kind == "feature" else "models"]:
                 name = store if kind == "feature" else store["name"]
@@ -81,11 +79,11 @@ class Solr:
             | {f"f{at}_f": float(str(value)) for at, value in enumerate(x) if not np.isnan(value)}
             for row, x in enumerate(X)
         ]
-        self._send("POST", "update?commit=true", json.dumps(rows).encode())
+        self._send("POST", "update?commit=true", rows)
 
     def define(self, features: list[dict[str, Any]]) -> None:
         """Upload features, which a store must not have yet."""
-        self._send("PUT", "schema/feature-store", json.dumps(features).encode())
+        self._send("PUT", "schema/feature-store", features)
 
     def put_model(self, content: bytes) -> None:
         """Upload a model as it was exported."""
@@ -103,15 +101,8 @@ class Solr:
         found = self._send("GET", f"query?{urllib.parse.urlencode(asked)}")
         return list(found["response"]["docs"])
 
-    def _send(self, method: str, path: str, body: bytes | None = None) -> Any:
-        request = urllib.request.Request(
-            f"{self.address}/{path}", body, {"Content-type": "application/json"}, method=method
-        )
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise SystemExit(f"Solr refused {method} {path}: {error.read().decode()[:2000]}") from None
+    def _send(self, method: str, path: str, body: Any = None) -> Any:
+        return send(method, f"{self.address}/{path}", body)
 
 
 def logged(document: dict[str, Any], names: list[str]) -> list[float]:

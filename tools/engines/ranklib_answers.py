@@ -20,10 +20,10 @@ HELD = (
 
 def ranklib_answers(engine: Engine) -> Recording:
     """Every ranker with missing values as 0."""
-    asked = [Answer(name, {"missing": "zero", "features": list(NAMES)}) for name in HELD]
+    asked = [Answer("ranklib", name, {"missing": "zero", "features": list(NAMES)}) for name in HELD]
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / file_name(name) for name in HELD]
-        contents = [exported(answer, Path(folder), "ranklib") for answer in asked]
+        contents = [exported(answer, Path(folder)) for answer in asked]
         for file, name, content in zip(files, HELD, contents, strict=True):
             file.write_bytes(content)
             Path(f"{file}.txt").write_text(_lines(documents(name)))

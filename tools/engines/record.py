@@ -46,34 +46,40 @@ def write_rankers() -> None:
     write_json(FOLDER / "documents.json.gz", rows)
 
 
-def ask(engine: Engine, url: str | None) -> Recording:
+def ask(name: str, version: str | None, url: str | None) -> Recording:
     """The answers of an engine."""
-    match engine.name:
+    match name:
         case "solr":
             from solr_answers import solr_answers
 
-            return solr_answers(engine, url)
+            return solr_answers(Engine(name, version), url)
+        case "opensearch" | "elasticsearch":
+            from ltr_answers import ltr_answers
+
+            if url is None:
+                raise SystemExit("give --url: Maven Central has no Learning to Rank plugin.")
+            return ltr_answers(url)
         case "vespa":
             from vespa_answers import vespa_answers
 
-            return vespa_answers(engine)
+            return vespa_answers(Engine(name, version))
         case _:
             from ranklib_answers import ranklib_answers
 
-            return ranklib_answers(engine)
+            return ranklib_answers(Engine(name, version))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["rankers", "solr", "ranklib", "vespa"])
+    parser.add_argument("what", choices=["rankers", "solr", "ranklib", "vespa", "opensearch", "elasticsearch"])
     parser.add_argument("--version", help="of Maven's artifacts, instead of the one in pom.xml")
-    parser.add_argument("--url", help="ask a server that runs: the address of a core of Solr")
+    parser.add_argument("--url", help="ask a server that runs: of a core of Solr, or of OpenSearch or Elasticsearch")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="the folder for the recording")
     given = parser.parse_args()
     if given.what == "rankers":
         write_rankers()
         return
-    found = ask(Engine(given.what, given.version), given.url)
+    found = ask(given.what, given.version, given.url)
     own = [own_scores(each) for each in found.answers]
     apart = [
         np.abs(each.scores - mine).max() / np.abs(mine).max() for each, mine in zip(found.answers, own, strict=True)

@@ -51,9 +51,9 @@ def _features(missing: str) -> tuple[str, list[dict[str, Any]]]:
 def _answer(server: Solr, name: str, missing: str) -> Answer:
     store, features = _features(missing)
     model = f"{file_name(name)}_{missing}"
-    answer = Answer(name, {"missing": missing, "features": features, "name": model, "request": True})
+    answer = Answer("solr", name, {"missing": missing, "features": features, "name": model, "request": True})
     with tempfile.TemporaryDirectory() as folder:
-        content = exported(answer, Path(folder), "solr")
+        content = exported(answer, Path(folder))
     server.put_model(content)
     X = documents(name)
     found = server.rerank(name, model, store, len(X))

@@ -18,11 +18,11 @@ HELD = (
 
 def vespa_answers(engine: Engine) -> Recording:
     """Every ranker with missing values where the model sends them, and some with missing values as 0."""
-    asked = [Answer(name, {"missing": "refuse", "rename": RENAMED}) for name in HELD]
-    asked += [Answer(name, {"missing": "zero", "rename": RENAMED}) for name in HELD if "values" in name]
+    asked = [Answer("vespa", name, {"missing": "refuse", "rename": RENAMED}) for name in HELD]
+    asked += [Answer("vespa", name, {"missing": "zero", "rename": RENAMED}) for name in HELD if "values" in name]
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{file_name(each.ranker)}_{each.options['missing']}.json" for each in asked]
-        contents = [exported(answer, Path(folder), "vespa") for answer in asked]
+        contents = [exported(answer, Path(folder)) for answer in asked]
         for file, answer, content in zip(files, asked, contents, strict=True):
             file.write_bytes(content)
             Path(f"{file}.tsv").write_text(_table(answer.ranker))
