@@ -19,15 +19,17 @@ from ask_solr import solr
 from engine import HERE, Engine
 
 PROJECT = HERE.parents[1]
-SOLR = "localhost:8983/solr/products"
-"""The address on the page."""
+ON_THE_PAGE = {"solr": "localhost:8983/solr/products", "opensearch": "localhost:9200"}
+"""The address of each engine on its page."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("engine", choices=["solr"])
+    parser.add_argument("engine", choices=list(ON_THE_PAGE))
     parser.add_argument("--url", help="a server that runs")
     given = parser.parse_args()
+    if given.url is None and given.engine != "solr":
+        parser.error("give --url: only Solr can be started here.")
     page = (PROJECT / "docs" / "exchange" / f"{given.engine}_search.md").read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
@@ -36,7 +38,13 @@ def main() -> None:
         solr(Engine("solr")) if given.url is None else nullcontext(given.url) as address,
     ):
         for block in blocks:
-            command = ["bash", "-euo", "pipefail", "-c", block.replace(SOLR, address.removeprefix("http://"))]
+            command = [
+                "bash",
+                "-euo",
+                "pipefail",
+                "-c",
+                block.replace(ON_THE_PAGE[given.engine], address.removeprefix("http://")),
+            ]
             subprocess.run(command, cwd=folder, check=True, env={**os.environ, "PATH": os.pathsep.join(paths)})
 
 
