@@ -37,10 +37,10 @@ class Ltr:
     def __init__(self, address: str) -> None:
         self.address = address
 
-    def version(self) -> tuple[str, str]:
-        """The name of the engine, and its version."""
-        found = self._send("GET", "")["version"]
-        return found.get("distribution", "elasticsearch"), found["number"]
+    def version(self) -> str:
+        """The version of the first node."""
+        nodes = self._send("GET", "_nodes/http")["nodes"]
+        return str(next(iter(nodes.values()))["version"])
 
     def begin(self, names: list[str]) -> None:
         """An empty index and an empty store, with a set of features."""

@@ -14,10 +14,10 @@ from tests.exchange.recordings import Answer, Recording, documents, exported, fi
 TREES = tuple(name for name in RANKLIB_HELD if "trees" in name or name == "one leaf")
 
 
-def ltr_answers(url: str) -> Recording:
+def ltr_answers(engine: str, url: str) -> Recording:
     """Every ranker with missing values as 0; where model/xgboost+json knows missing values, also those that learned."""
     server = Ltr(url)
-    engine, version = server.version()
+    version = server.version()
     first_with_missing = {"opensearch": (3, 8), "elasticsearch": (8, 12)}[engine]
     asked = [("ranklib", name, "zero") for name in RANKLIB_HELD] + [("xgboost+json", name, "zero") for name in TREES]
     if tuple(map(int, version.split(".")[:2])) >= first_with_missing:

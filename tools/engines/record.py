@@ -58,7 +58,7 @@ def ask(name: str, version: str | None, url: str | None) -> Recording:
 
             if url is None:
                 raise SystemExit("give --url: Maven Central has no Learning to Rank plugin.")
-            return ltr_answers(url)
+            return ltr_answers(name, url)
         case "vespa":
             from vespa_answers import vespa_answers
 
