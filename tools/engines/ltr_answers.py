@@ -11,7 +11,7 @@ from ranklib_answers import HELD as RANKLIB_HELD
 from tests.exchange.fitted_models import NAMES
 from tests.exchange.recordings import Answer, Recording, documents, exported, file_name
 
-TREES = tuple(name for name in RANKLIB_HELD if "trees" in name or name == "one leaf")
+TREES = tuple(name for name in RANKLIB_HELD if "trees" in name or name in ("one leaf", "random forest"))
 
 
 def ltr_answers(engine: str, url: str) -> Recording:

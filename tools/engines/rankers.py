@@ -38,7 +38,7 @@ def rankers() -> dict[str, sr.Ranker]:
     tiny[:, 4] = np.where(tiny[:, 4] > 1, np.nan, train.features[:, 4])
     others: dict[str, sr.Ranker] = {
         "symmetric trees": sr.LambdaMART(grow_policy="symmetric", max_depth=3, **shape).fit(data_with_missing()[0]),
-        "bagged trees": sr.MART(document_fraction=0.7, feature_fraction=0.6, n_leaves=9, **shape).fit(train),
+        "random forest": sr.baselines.RandomForest(n_leaves=9, **shape).fit(train),
         TINY: sr.LambdaMART(n_leaves=9, **shape).fit(
             sr.Dataset(tiny * np.float32(1e-7), train.labels, qid=qid, feature_names=list(NAMES))
         ),

@@ -13,7 +13,7 @@ from tests.exchange.recordings import Answer, Recording, documents, exported, fi
 from swaprank.arrays import Features
 
 HELD = (
-    "trees", "one leaf", "sum of trees", "bagged trees", "symmetric trees", "trees of missing values",
+    "trees", "one leaf", "sum of trees", "random forest", "symmetric trees", "trees of missing values",
     "trees of tiny values", "linear", "smoothrank", "linear net", "sum of linear models",
 )  # fmt: skip
 

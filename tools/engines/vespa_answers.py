@@ -11,7 +11,7 @@ from tests.exchange.recordings import Answer, Recording, documents, exported, fi
 from tests.exchange.test_vespa import RANK_FEATURES, RENAMED
 
 HELD = (
-    "trees", "one leaf", "sum of trees", "bagged trees", "symmetric trees", "trees of missing values",
+    "trees", "one leaf", "sum of trees", "random forest", "symmetric trees", "trees of missing values",
     "trees of tiny values", "trees of categories",
 )  # fmt: skip
 
