@@ -340,6 +340,8 @@ def test_what_a_model_does_not_know_is_an_error() -> None:
         sr.clicks.fit_model(log, "ubn")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no features"):
         sr.clicks.fit_model(log, "pbm").training_data(log)
+    with pytest.raises(DataError, match="takes 10 sessions; found 1"):
+        sr.clicks.compare_models(log.subset([0]))
     with pytest.raises(ParameterError, match="different names"):
         sr.clicks.compare_models(log, models=["pbm", "pbm"])
     late = sr.clicks.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[2, 3], click=[0, 1])

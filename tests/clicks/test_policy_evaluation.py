@@ -301,6 +301,8 @@ def test_a_comparison_answers_only_if_both_estimates_do() -> None:
     log = click_log(world, 60, propensity=True)
     best = world.mean_relevance.ravel()[log.pair_docid.astype(int)]
     row = compare_policies(log, {"worst": -best, "best": best}, "clicks").differences[0]
+    assert not row.is_supported
     assert not row.is_significant
-    assert row.sentence().startswith("clicks: no answer about best and worst. best: The log does not support an answer")
+    assert np.isnan(row.p)
+    assert row.sentence().startswith("clicks: best against worst: best: The log does not support an answer")
     assert -6 <= row.low <= row.high <= 6
