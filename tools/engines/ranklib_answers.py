@@ -33,7 +33,9 @@ def ranklib_answers(engine: Engine) -> Recording:
         if line.startswith("score\t"):
             _, file_of, row, score = line.split("\t")
             found[file_of].append((int(row), float(score)))
-    answers = [each.ranked(*rest) for each, *rest in zip(asked, contents, found.values(), strict=True)]
+    answers = [
+        answer.ranked(content, ranked) for answer, content, ranked in zip(asked, contents, found.values(), strict=True)
+    ]
     return Recording("RankyMcRankFace, a fork of RankLib", engine.version, engine.artifacts, answers)
 
 
