@@ -85,7 +85,11 @@ def test_the_scores_and_the_order_of_the_engine_are_ours(engine: str, answer: An
 @pytest.mark.parametrize(("engine", "answer"), ANSWERS)
 def test_the_rules_that_other_tests_use_are_those_of_the_engine(engine: str, answer: Answer, tmp_path: Path) -> None:
     found = by_rules(answer, exported(answer, tmp_path))
-    assert_same(found, np.array(answer.scores), tolerance={"vespa": 1e-15}.get(engine, 1e-7))
+    if "net" in answer.ranker:  # exp and tanh are not the same everywhere
+        assert_same(found, np.array(answer.scores), tolerance=1e-7)
+    else:
+        dtype = np.float64 if engine == "vespa" else np.float32
+        assert np.array_equal(found.astype(dtype), np.array(answer.scores, dtype))
 
 
 def run(engine: str, tool: str, *options: Any) -> str:
