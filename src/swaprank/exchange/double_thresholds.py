@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats
-from swaprank.data.matching import feature_position
+from swaprank.data.matching import feature_positions
 from swaprank.errors import Hint, ModelFileError, ParameterError
 from swaprank.exchange.tree_building import PeerModel, at_most
 from swaprank.models.forest import Forest, check_forest
@@ -47,7 +47,7 @@ def in_single_precision(peer: PeerModel, names: Sequence[str], subtract: Mapping
     for name, number in subtract.items():
         if not np.isfinite(number):
             raise ParameterError(SUBTRACT, f": the number for '{name}' must be finite; found {number}.")
-        offsets[feature_position(name, names, SUBTRACT)] = number
+    offsets[feature_positions(subtract, names, SUBTRACT)] = list(subtract.values())
     is_number = forest.n_words == 0
     nodes = np.flatnonzero(is_number)
     nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
