@@ -70,10 +70,10 @@ class Answering:
             return Answer(content, served, request, rows, [], None, drift)
         scores = np.empty(len(rows))
         places = served.scorer.rank(rows, request.k, out=scores)
-        page = self._page(request, places.tolist(), name, query_id)
-        return Answer(
-            _content(served, request, places, scores, page), served, request, rows, places.tolist(), page, drift
-        )
+        shown = places.tolist()
+        page = self._page(request, shown, name, query_id)
+        content = _content(served, request, shown, scores[places], page)
+        return Answer(content, served, request, rows, shown, page, drift)
 
     def _page(self, request: Asked, shown: list[int], name: str | None, query_id: str) -> Page | None:
         """A page needs a query and ids; under a split also a session: whom nobody assigned is no part of the test."""

@@ -7,8 +7,8 @@ from swaprank.serving.request_bodies import ARROW, BINARY, JSON, LARGEST_K, LONG
 from swaprank.serving.settings import Settings
 from swaprank.version import __version__
 
-_LARGEST = 3.4e38
-"""Features are single precision."""
+_TOO_LARGE = 2.0**128 - 2.0**103
+"""From here on, numbers are infinite in single precision."""
 _REFUSALS = {
     400: "The body cannot be read.",
     404: "There is no such model.",
@@ -101,7 +101,7 @@ def _body(route: str, served: Served, settings: Settings) -> Schema:
 
 def _documents(served: Served, settings: Settings) -> Schema:
     """Rows by position, or objects by name."""
-    number = {"type": ["number", "null"], "minimum": -_LARGEST, "maximum": _LARGEST}
+    number = {"type": ["number", "null"], "exclusiveMinimum": -_TOO_LARGE, "exclusiveMaximum": _TOO_LARGE}
     names, categories = served.scorer.feature_names, served.scorer.ranker.categories_
     n = len(names)
     row: Schema = {"type": "array", "minItems": n, "maxItems": n, "items": number}

@@ -22,7 +22,7 @@ DOCID = "docid"
 Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_ID)]
 K: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_K)]
 Query: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_QUERY)]
-Document: TypeAlias = list[float | None] | dict[str, int | float | str | bool | None]
+Document: TypeAlias = list[float | None] | dict[str, int | float | str | None]
 
 
 @final
