@@ -22,8 +22,9 @@ from swaprank.serving.app import Service
 from swaprank.serving.listening import listener
 from swaprank.serving.models import Models
 from swaprank.serving.server import Server
-from swaprank.serving.settings import Settings
+from swaprank.serving.settings import Limits, Settings
 
+__all__ = ["BINARY", "Limits", "Running", "running", "saved", "until"]
 BINARY = {"Content-Type": "application/octet-stream"}
 
 
