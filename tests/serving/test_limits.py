@@ -75,7 +75,11 @@ def test_clients_that_stall_are_sent_away(tmp_path: Path, sent: str, status: int
 def test_more_documents_than_allowed(tmp_path: Path) -> None:
     with running(saved(tmp_path, only="trees"), limits=Limits(documents=3)) as server:
         assert server.client.post("/rank", content=ROW * 3, headers=BINARY).status_code == 200
-        for many in ({"content": ROW * 4, "headers": BINARY}, {"json": {"documents": [{}] * 4}}):
+        bodies: list[dict[str, Any]] = [
+            {"content": ROW * 4, "headers": BINARY},
+            {"json": {"documents": [{}] * 4}},
+        ]
+        for many in bodies:
             answer = server.client.post("/score", **many)
             assert answer.status_code == 422
             assert answer.json()["error"] == "4 documents are more than this server ranks at once: 3."

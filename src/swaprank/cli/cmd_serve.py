@@ -120,10 +120,10 @@ def serve(
     settings.check(tuple(files))
     if pages is not None:
         writable_target(pages)
-    bound = listener(host, port)
-    service = Service(Models(files, load_any), settings)
-    log_to_standard_error(quiet=verbosity.get() is Verbosity.QUIET)
-    run(service, bound, lambda address: print_info(_greeting(address, service.models)))
+    with listener(host, port) as bound:
+        service = Service(Models(files, load_any), settings)
+        log_to_standard_error(quiet=verbosity.get() is Verbosity.QUIET)
+        run(service, bound, lambda address: print_info(_greeting(address, service.models)))
 
 
 def _check_extra() -> None:

@@ -27,7 +27,7 @@ def serve(service: Service, bound: socket, started: Callable[[str], None]) -> No
         started(address_of(bound))
         server.run_on(bound)
         return
-    workers = Workers(n_workers, partial(_work, service, bound, os.getpid()))
+    workers = Workers(n_workers, partial(_work, service, bound, os.getpid()), service.reloader.ask_all)
     started(address_of(bound))
     workers.run()
 

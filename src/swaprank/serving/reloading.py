@@ -40,6 +40,10 @@ class Reloader:
         self._followed[at] = self._calls[at]
         return self.reload(name)
 
+    def ask_all(self) -> None:
+        """Let all workers reload all models, also those that start later."""
+        self._calls += 1
+
     def reload_all(self) -> None:
         """Reload all models in this worker."""
         for name in self._models.names:
@@ -47,7 +51,6 @@ class Reloader:
 
     async def watch(self) -> None:
         """Reload what others were asked to reload, and models whose files have changed; without end."""
-        self._followed[:] = self._calls
         loop = asyncio.get_running_loop()
         looked = loop.time()
         while True:

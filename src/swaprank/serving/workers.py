@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn, final
 
@@ -24,12 +25,13 @@ class Workers:
     Args:
         n_workers: Their number.
         work: What each does, given its number; it handles signals from its start.
+        hung_up: What SIGHUP to this process does.
     """
 
-    def __init__(self, n_workers: int, work: Callable[[int], None]) -> None:
+    def __init__(self, n_workers: int, work: Callable[[int], None], hung_up: Callable[[], None]) -> None:
         if not hasattr(os, "fork"):
             raise ParameterError(Hint("workers"), ": several workers need a system with fork; use one, with threads.")
-        self._n_workers, self._work = n_workers, work
+        self._n_workers, self._work, self._hung_up = n_workers, work, hung_up
         self._processes: dict[int, int] = {}
         """Workers by process id."""
         self._ending = False
@@ -37,7 +39,7 @@ class Workers:
     def run(self) -> None:
         """Start the workers, and return when a signal has ended all of them."""
         for number in _SIGNALS:
-            signal.signal(number, self._forward)
+            signal.signal(number, self._handle)
         for worker in range(self._n_workers):
             if not self._ending:
                 self._start(worker)
@@ -72,14 +74,14 @@ class Workers:
         finally:
             os._exit(code)
 
-    def _forward(self, number: int, frame: FrameType | None) -> None:
-        if number != getattr(signal, "SIGHUP", None):
-            self._ending, number = True, signal.SIGTERM
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self._hung_up()
+            return
+        self._ending = True
         for process in list(self._processes):
-            try:
-                os.kill(process, number)
-            except ProcessLookupError:
-                continue
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
 
 
 def unblock_signals() -> None:
