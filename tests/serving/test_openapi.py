@@ -63,12 +63,12 @@ def fits(value: Any, schema: Any, description: Any) -> bool:
             fits(each, fields.get(name, more), description) for name, each in value.items()
         )
     if isinstance(value, str):
-        return schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+        return bool(schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)))
     if value is None:
         return True
     low, high = schema.get("minimum", value), schema.get("maximum", value)
     inside = schema.get("exclusiveMinimum", -1e300) < value < schema.get("exclusiveMaximum", 1e300)
-    return bool(low <= value <= high and inside)
+    return bool(low <= value <= high) and inside
 
 
 def routes_of(server: Running) -> list[Any]:
