@@ -163,8 +163,8 @@ def _shares(given: list[str]) -> dict[str, float]:
 def _token(file: Path | None) -> str | None:
     """The token of administrators from a file or the environment, if there is one."""
     where = _TOKEN if file is None else str(file)
-    given = os.environ.get(_TOKEN) if file is None else existing_file(file).read_text("utf-8")
-    if given is None:
+    given = os.environ.get(_TOKEN, "") if file is None else existing_file(file).read_text("utf-8")
+    if file is None and not given:
         return None
     token = given.strip()
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
