@@ -15,7 +15,7 @@ class Split:
     >>> from swaprank.serving.split import Split
     >>> split = Split("old", {"new": 0.25})
     >>> [split.model_of(f"session {number}") for number in range(6)]
-    ['old', 'old', 'new', 'old', 'old', 'old']
+    ['new', 'old', 'old', 'old', 'old', 'old']
     >>> split.model_of(None)
     'old'
     """
