@@ -34,6 +34,11 @@ def test_a_warmed_ranker_compiles_nothing() -> None:
     assert used.stdout == "0\n"
 
 
+def test_a_ranker_that_takes_no_weights_is_warmed() -> None:
+    ended = here("warm", "coordinate_ascent", "--jobs", "1")
+    assert ended.code == 0, ended.err
+
+
 def test_an_unknown_ranker_is_an_error() -> None:
     ended = here("warm", "lambdamat")
     assert ended.code == 2

@@ -101,8 +101,10 @@ class Models:
                     return Reload("unchanged", before)
                 new = _served(name, file, self._read)
                 _check_features(before, new)
-            except (SwaprankError, OSError, MemoryError) as error:
-                return Reload("failed", before, f"{error}")
+            except (SwaprankError, OSError) as error:
+                return Reload("failed", before, str(error))
+            except Exception as error:  # Whatever a file does to its reader, the server goes on.
+                return Reload("failed", before, f"{type(error).__name__}: {error}")
             self._served[name] = new
             return Reload("reloaded", new)
 

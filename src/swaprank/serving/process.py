@@ -27,7 +27,9 @@ def serve(service: Service, bound: socket, started: Callable[[str], None]) -> No
         started(address_of(bound))
         server.run_on(bound)
         return
-    workers = Workers(n_workers, partial(_work, service, bound, os.getpid()), service.reloader.ask_all)
+    work = partial(_work, service, bound, os.getpid())
+    # Without the port here, new clients are refused as soon as the last worker takes none.
+    workers = Workers(n_workers, work, service.reloader.ask_all, ending=bound.close)
     started(address_of(bound))
     workers.run()
 

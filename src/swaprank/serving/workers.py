@@ -26,12 +26,15 @@ class Workers:
         n_workers: Their number.
         work: What each does, given its number; it handles signals from its start.
         hung_up: What SIGHUP to this process does.
+        ending: What is done first when they are about to end.
     """
 
-    def __init__(self, n_workers: int, work: Callable[[int], None], hung_up: Callable[[], None]) -> None:
+    def __init__(
+        self, n_workers: int, work: Callable[[int], None], hung_up: Callable[[], None], ending: Callable[[], None]
+    ) -> None:
         if not hasattr(os, "fork"):
             raise ParameterError(Hint("workers"), ": several workers need a system with fork; use one, with threads.")
-        self._n_workers, self._work, self._hung_up = n_workers, work, hung_up
+        self._n_workers, self._work, self._hung_up, self._end = n_workers, work, hung_up, ending
         self._processes: dict[int, int] = {}
         """Workers by process id."""
         self._ending = False
@@ -79,6 +82,7 @@ class Workers:
             self._hung_up()
             return
         self._ending = True
+        self._end()
         for process in list(self._processes):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGTERM)
