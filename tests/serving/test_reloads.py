@@ -45,13 +45,16 @@ def test_a_changed_file_is_served_soon(tmp_path: Path) -> None:
 
 
 def broken(file: Path, how: str) -> None:
+    """Replace a model file as a whole, so that nobody reads a half of it."""
+    new = file.with_name("new.swaprank")
     if how == "damaged":
-        file.write_bytes(file.read_bytes()[:-100])
+        new.write_bytes(file.read_bytes()[:-100])
     elif how == "something else":
-        file.write_text("something else")
+        new.write_text("something else")
     else:
         (train,) = sr.datasets.random_net((20,), n_features=2, random_state=0)
-        sr.MART(n_trees=2).fit(train).save(file)
+        sr.MART(n_trees=2).fit(train).save(new)
+    new.replace(file)
 
 
 @pytest.mark.parametrize("how", ["damaged", "something else", "other features"])
