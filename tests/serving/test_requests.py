@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +12,9 @@ import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.serving.structured_logs import JsonLines
 from tests.exchange.fitted_models import NAMES, documents, fitted
-from tests.serving.running import BINARY, Running, running, saved
+from tests.serving.running import BINARY, Running, running, saved, until
 
 MODEL = "trees of categories"
 
@@ -194,3 +197,15 @@ def test_the_models_describe_themselves(server: Running) -> None:
     assert one == {key: value for key, value in model.items() if key not in ("share", "shadow")}
     assert server.client.get("/health").json() == {"status": "alive"}
     assert server.client.get("/ready").json() == {"status": "ready", "models": {"only": model["version"]}}
+
+
+def test_lines_of_the_log_are_json_that_no_terminal_obeys(server: Running, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "swaprank.serving"):
+        server.client.get("/%1b]0;%C2%9B", headers={"X-Request-ID": "the-id"})
+        server.client.post("/rank", json={"documents": [{}]})
+        until(lambda: len(caplog.records) == 2)
+    lines = [JsonLines().format(record) for record in caplog.records]
+    assert all(line.isascii() and line.isprintable() for line in lines)
+    first, second = map(json.loads, lines)
+    assert (first["event"], first["request_id"], first["status"]) == ("request", "the-id", 404)
+    assert (second["model"], second["documents"], second["status"], second["level"]) == ("only", 1, 200, "info")

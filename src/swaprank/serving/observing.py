@@ -72,7 +72,7 @@ class Observed:
             call.status = _LEFT
         except Exception:
             self._metrics.add("swaprank_errors_total", "internal")
-            LOGGER.exception("internal error", extra={"fields": {"request_id": call.request_id, "path": scope["path"]}})
+            LOGGER.exception("internal error", extra={"fields": {"request_id": call.request_id, "path": _path(scope)}})
             if not call.status:
                 await _send_error(observed, call)
         finally:
@@ -84,7 +84,7 @@ class Observed:
         status = call.status or _LEFT
         self._metrics.add_request(call.route, call.model, status, seconds)
         if LOGGER.isEnabledFor(logging.DEBUG if call.route in _QUIET else logging.INFO):
-            fields: dict[str, Any] = {"request_id": call.request_id, "method": scope["method"], "path": scope["path"]}
+            fields: dict[str, Any] = {"request_id": call.request_id, "method": scope["method"], "path": _path(scope)}
             if call.model:
                 fields |= {"model": call.model, "documents": call.documents}
             client = scope.get("client")
@@ -98,6 +98,11 @@ def _request_id(scope: Scope) -> str:
         if name == b"x-request-id" and _VALID_ID.fullmatch(value):
             return str(value, "ascii")
     return new_id()
+
+
+def _path(scope: Scope) -> str:
+    """The path as it was sent: characters that mean something to a terminal are escaped there."""
+    return str(scope["raw_path"], "ascii", "backslashreplace")
 
 
 def new_id() -> str:

@@ -1,12 +1,11 @@
 """Log lines as JSON, one object each."""
 
+import json
 import logging
 import sys
 import traceback
 from datetime import UTC, datetime
 from typing import Any, final
-
-import msgspec
 
 LOGGER = logging.getLogger("swaprank.serving")
 
@@ -35,7 +34,7 @@ class JsonLines(logging.Formatter):
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["traceback"] = "".join(traceback.format_exception(*record.exc_info))
-        return msgspec.json.encode(line, enc_hook=str).decode()
+        return json.dumps(line, separators=(",", ":"), default=str)  # ASCII: nothing that a terminal would obey
 
 
 def log_to_standard_error(*, quiet: bool = False) -> None:
