@@ -34,8 +34,9 @@ def test_a_warmed_ranker_compiles_nothing() -> None:
     assert used.stdout == "0\n"
 
 
-def test_a_ranker_that_takes_no_weights_is_warmed() -> None:
-    ended = here("warm", "coordinate_ascent", "--jobs", "1")
+@pytest.mark.parametrize("ranker", ["coordinate_ascent", "softrank"])
+def test_rankers_that_take_no_weights_or_not_every_metric_are_warmed(ranker: str) -> None:
+    ended = here("warm", ranker, "--jobs", "1")
     assert ended.code == 0, ended.err
 
 
