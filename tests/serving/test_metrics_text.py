@@ -92,6 +92,13 @@ def test_values_unlike_those_of_training_are_counted(tmp_path: Path) -> None:
         assert server.sample("swaprank_training_share", feature="clicks", kind="missing") == pytest.approx(missing)
 
 
+def test_rows_that_do_not_fit_are_refused_in_a_sampled_request(tmp_path: Path) -> None:
+    with running(saved(tmp_path, only=MODEL), drift_share=1.0) as server:
+        for documents in ([[1, 2]], [[1, 2, 3, 4, 5, 6]]):
+            assert server.client.post("/rank", json={"documents": documents}).status_code == 422
+        assert server.sample("swaprank_errors_total", kind="internal") == 0
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_only_a_share_of_the_requests_is_compared(tmp_path: Path, share: float) -> None:
     with running(saved(tmp_path, only="trees"), drift_share=share) as server:

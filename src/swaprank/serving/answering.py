@@ -63,17 +63,16 @@ class Answering:
         request = asked(route, content_type, body, given)
         served = self._models[self._split.model_of(request.session) if name is None else name]
         rows = rows_of(request, served.scorer, self._settings.limits.documents)
-        drift = self._drift(served, request, rows)
         if route == "score":
             scores = np.atleast_1d(served.scorer.predict(rows))
             content = msgspec.json.encode({"model": served.name, "scores": scores.tolist()})
-            return Answer(content, served, request, rows, [], None, drift)
+            return Answer(content, served, request, rows, [], None, self._drift(served, request, rows))
         scores = np.empty(len(rows))
         places = served.scorer.rank(rows, request.k, out=scores)
         shown = places.tolist()
         page = self._page(request, shown, name, query_id)
         content = _content(served, request, shown, scores[places], page)
-        return Answer(content, served, request, rows, shown, page, drift)
+        return Answer(content, served, request, rows, shown, page, self._drift(served, request, rows))
 
     def _page(self, request: Asked, shown: list[int], name: str | None, query_id: str) -> Page | None:
         """A page needs a query and ids; under a split also a session: whom nobody assigned is no part of the test."""
@@ -84,6 +83,7 @@ class Answering:
         return Page(query_id, request.query, request.session, [request.ids[place] for place in shown])
 
     def _drift(self, served: Served, request: Asked, rows: Features) -> Ints | None:
+        """Counts of unusual values, if the request is one of the sample. The scorer has checked its rows before."""
         if served.ranges is None or not self._every or next(self._count) % self._every:
             return None
         documents, named = request.documents, None
