@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_p_values() -> None:
     assert one == two
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=9))
 def test_randomization_test_tries_all_signs_of_few_queries(differences: list[int]) -> None:
     values = np.array(differences, dtype=float)

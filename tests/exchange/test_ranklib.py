@@ -66,7 +66,7 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     assert (read(tmp_path, text).score(X[:, : model.n_features]) == model.score(X[:, : model.n_features])).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), n_leaves=st.lists(st.integers(1, 12), max_size=5))
 def test_random_forests(seed: int, n_leaves: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
     rng = np.random.default_rng(seed)

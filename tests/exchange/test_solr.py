@@ -67,7 +67,7 @@ def test_missing_values_need_a_default_value_of_the_features(tmp_path: Path) -> 
     assert caught[0].filename == __file__
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), n_leaves=st.lists(st.integers(1, 12), max_size=5))
 def test_random_forests(seed: int, n_leaves: list[int]) -> None:
     rng = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ def around(threshold: np.float32) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(size=st.floats(-5, 37), sign=st.sampled_from([-1, 1]))
 def test_the_slack_of_1e_6_moves_no_value(size: float, sign: int) -> None:
     threshold = np.float32(sign * 10**size)

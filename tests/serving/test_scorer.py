@@ -40,7 +40,7 @@ def test_scores_are_those_of_predict(name: str) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     seed=st.integers(0, 10**6),
     n_leaves=st.lists(st.integers(1, 40), max_size=10),
