@@ -1,11 +1,21 @@
-"""Damaged bodies of requests to a server, for fuzz.py: an answer with finite scores, or an error that says why."""
+"""Ask a server's models with damaged bodies: an answer has finite scores, or is an error that says why.
+
+    python tools/fuzz_bodies.py [--cases 20000] [--seed 0] [--case 123]
+
+The same seed gives the same cases; `--case` runs one of them.
+"""
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
+import sys
+import warnings
+from collections import Counter
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -42,10 +52,9 @@ def body_case(rng: Rng, folder: Path) -> str:
     content = {JSON: json_body, BINARY: binary_body, ARROW: arrow_body}[kind](rng)
     if rng.random() < 0.7:
         content = damaged(content, rng)
-    (folder / "damaged.body").write_bytes(content)
     given = {"session": "s"} if rng.random() < 0.2 else {}
     try:
-        answer = answering(folder / "served").answer(route, None, kind, content, given, "id")
+        answer = answering(folder).answer(route, None, kind, content, given, "id")
     except RequestError as error:
         if not (400 <= error.status < 500 and error.message):
             raise AssertionError(f"status {error.status}") from error
@@ -96,3 +105,30 @@ def arrow_body(rng: Rng) -> bytes:
     with pyarrow.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--case", type=int, help="run only this case")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    counts: Counter[str] = Counter()
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        make_served(folder)
+        for case in range(options.cases) if options.case is None else [options.case]:
+            try:
+                counts[body_case(np.random.default_rng((options.seed, case)), folder)] += 1
+            except Exception as error:
+                if options.case is not None:
+                    raise
+                print(f"case {case}: {type(error).__name__}: {str(error)[:300]}")
+                counts["failed"] += 1
+    print(f"seed {options.seed}: {counts.total()} tried, {counts['failed']} failed; {dict(counts)}")
+    sys.exit(counts["failed"] > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from swaprank.arrays import Features
-from swaprank.errors import MissingExtraError, import_extra
+from swaprank.errors import MissingExtraError, SwaprankError, import_extra
 from swaprank.serving.request_errors import RequestError
 from swaprank.serving.scorer import Scorer
 
@@ -154,7 +154,7 @@ def rows_of(asked: Asked, scorer: Scorer, most: int) -> Features:
     if asked.ids is not None and (len(asked.ids) != n_documents or len(set(asked.ids)) < n_documents):
         raise RequestError(422, f"ids must be {n_documents} different ids, one for each document.")
     if not isinstance(documents, list):
-        return scorer.rows(documents)
+        return _rows_of_table(documents, scorer)
     n_named = sum(type(document) is dict for document in documents)
     if n_named == n_documents:
         return scorer.rows(documents)
@@ -162,6 +162,15 @@ def rows_of(asked: Asked, scorer: Scorer, most: int) -> Features:
         raise RequestError(422, "documents must be rows of numbers of equal length, or all of them objects.")
     with np.errstate(over="ignore"):  # The scorer reports infinite values.
         return np.array(documents, np.float32)
+
+
+def _rows_of_table(table: Any, scorer: Scorer) -> Features:
+    try:
+        return scorer.rows(table)
+    except SwaprankError:
+        raise
+    except ValueError as error:  # Arrow's own, for numbers that it does not convert.
+        raise RequestError(422, f"the table has no features: {error}".splitlines()[0]) from None
 
 
 def _binary_rows(body: bytes, n_features: int, most: int) -> Features:
