@@ -49,12 +49,6 @@ def test_a_transformer_learns(tmp_path: Path) -> None:
     assert len(re.findall(r"test NDCG@10 0\.\d+ -> 0\.\d+", printed)) == 2
 
 
-@pytest.mark.skipif(find_spec("starlette") is None, reason="Starlette is not installed")
-def test_a_service_answers(tmp_path: Path) -> None:
-    printed = run("serve.py", "--quick", cwd=tmp_path)
-    assert re.fullmatch(r'the best 3 of 20: {"places":\[\d+,\d+,\d+\],"scores":\[.*\]}\n', printed)
-
-
 def test_every_example_is_tested_and_explained() -> None:
     tests, explained = Path(__file__).read_text(), (EXAMPLES / "README.md").read_text()
     for example in EXAMPLES.glob("*.py"):

@@ -34,6 +34,12 @@ def test_a_warmed_ranker_compiles_nothing() -> None:
     assert used.stdout == "0\n"
 
 
+@pytest.mark.parametrize("ranker", ["coordinate_ascent", "softrank"])
+def test_rankers_that_take_no_weights_or_not_every_metric_are_warmed(ranker: str) -> None:
+    ended = here("warm", ranker, "--jobs", "1")
+    assert ended.code == 0, ended.err
+
+
 def test_an_unknown_ranker_is_an_error() -> None:
     ended = here("warm", "lambdamat")
     assert ended.code == 2

@@ -31,6 +31,7 @@ from swaprank.cli.cmd_info import info
 from swaprank.cli.cmd_predict import predict
 from swaprank.cli.cmd_report import report
 from swaprank.cli.cmd_reproduce import reproduce
+from swaprank.cli.cmd_serve import serve
 from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
 from swaprank.cli.cmd_warm import warm
@@ -51,6 +52,7 @@ app = typer.Typer(
 COMMANDS = {
     "Getting started": (demo, info, generate, warm),
     "Training and prediction": (bin_, train, tune, cv, combine, calibrate, predict),
+    "Serving": (serve,),
     "Exchange with other systems": (export, import_),
     "Evaluation": (evaluate, compare, report, explore, agreement),
     "Analysis": (explain, certify, drift, reproduce),

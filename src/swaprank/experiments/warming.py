@@ -16,7 +16,7 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.compilation.storage import PACKAGED, STORAGE, make_private
-from swaprank.errors import SwaprankError
+from swaprank.errors import DataError, MetricError, SwaprankError
 from swaprank.registry import RANKERS, load, ranker_class
 
 SHARED_WORK = "files and metrics"
@@ -150,4 +150,10 @@ def _trained(name: str, train: sr.Dataset, vali: sr.Dataset, **options: Any) -> 
         return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)
     if kind.can.rounds_parameter:
         options[kind.can.rounds_parameter] = 2
-    return kind(**options).fit(train, valid=vali)
+    try:
+        return kind(**options).fit(train, valid=vali)
+    except DataError:  # It takes no weights.
+        return kind(**options).fit(train.replace(sample_weight=None), valid=vali)
+    except MetricError:  # It takes another family of metrics.
+        options.pop("metric")
+        return kind(**options).fit(train, valid=vali)
