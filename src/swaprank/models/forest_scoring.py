@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from swaprank.arrays import Bools, Features, Floats, Ints, read_only
 from swaprank.errors import THE_DATA, DataError, SwaprankError
 from swaprank.kernels import inlined_kernel, kernel
+from swaprank.models.answer_tables import answer_tables, score_by_answers
 from swaprank.models.forest_layout import BYTE_LEAVES, GROUP_ROWS, ForestLayout, SetTables, make_layout
 from swaprank.models.leaf_bits import LANES, LEAF_BYTES, clear_above, clear_marked, first_leaves
-from swaprank.models.symmetric_scoring import score_symmetric, symmetric_layout
 from swaprank.models.threshold_codes import Rulers, add_leaves, encode
 from swaprank.models.tree_walk import PackedForest, pack, walk_trees
 from swaprank.threads import row_chunks, run_in_threads, thread_count
@@ -151,10 +151,10 @@ def _check_shape(forest: Forest, X: Features) -> None:
 def _layout_of(forest: Forest) -> _Layout:
     found = _layouts.get(forest)
     if found is None:
-        symmetric, packed = symmetric_layout(forest), pack(forest)
-        if symmetric is not None:
-            rulers, levels = symmetric
-            found = _Layout(score_symmetric, (*rulers, *levels, rulers.n_rows), packed)
+        tables, packed = answer_tables(forest), pack(forest)
+        if tables is not None:
+            rulers, answers = tables
+            found = _Layout(score_by_answers, (*rulers, *answers, rulers.n_rows), packed)
         else:
             rulers, steps, sets = make_layout(forest)
             n_rows = rulers.n_rows if sets is None else sets.first_row + GROUP_ROWS * len(sets.group_feature)

@@ -108,7 +108,7 @@ def _first_leaves(typingctx: Any, bits: Any, start: Any, n_bytes: Any, leaves: A
 
 
 @intrinsic
-def _level_leaves(typingctx: Any, codes: Any, rows: Any, limits: Any, first: Any, last: Any, leaves: Any) -> Any:
+def _answered_leaves(typingctx: Any, codes: Any, rows: Any, limits: Any, first: Any, last: Any, leaves: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         elements = _Elements(context, builder, signature, arguments)
         number = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None))
@@ -177,8 +177,8 @@ clear_marked: Callable[[AnyArray, AnyArray, int, AnyArray, AnyArray, AnyArray, i
 """Clear bits where the code has the step's bit."""
 first_leaves: Callable[[AnyArray, Any, Any, AnyArray], None] = _first_leaves  # type: ignore[assignment]
 """The lowest bit that is still set in a tree's bytes, in every lane."""
-level_leaves: Callable[[AnyArray, AnyArray, AnyArray, Any, Any, AnyArray], None] = _level_leaves  # type: ignore[assignment]
-"""The number whose bits are the answers at the levels from first to last, the first level's bit the highest."""
+answered_leaves: Callable[[AnyArray, AnyArray, AnyArray, Any, Any, AnyArray], None] = _answered_leaves  # type: ignore[assignment]
+"""The number whose bits are the answers to the questions from first to last, the first answer the highest bit."""
 count_below: Callable[[AnyArray, Any, Any], Any] = _count_below  # type: ignore[assignment]
 """How many of eight numbers in ascending order are below x; none if x is NaN."""
 count_in_lanes: Callable[[Features, AnyArray, Any, Any, AnyArray, Any], None] = _count_in_lanes  # type: ignore[assignment]
