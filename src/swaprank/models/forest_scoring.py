@@ -28,13 +28,14 @@ from swaprank.models.forest_layout import BYTE_LEAVES, GROUP_ROWS, ForestLayout,
 from swaprank.models.leaf_bits import LANES, LEAF_BYTES, clear_above, clear_marked, first_leaves
 from swaprank.models.threshold_codes import Rulers, add_leaves, encode
 from swaprank.models.tree_walk import PackedForest, pack, walk_trees
+from swaprank.models.value_limits import UNLIMITED, first_outside
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
 _ALL_LEAVES = np.uint8(255)
-_FEW_DOCUMENTS = 8
+FEW_DOCUMENTS = 6
 """Up to so many documents walk down the trees one by one: `tree_walk`."""
 _MIN_VISITS_PER_THREAD = 200_000
 """A thread is started for at least this many documents x trees: about a millisecond."""
@@ -68,31 +69,42 @@ def score(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:
     >>> score(single_leaf(0.5, n_features=3, n_documents=10), np.zeros((2, 3), np.float32))
     array([0.5, 0.5])
     """
-    if len(X) > _FEW_DOCUMENTS:
+    if len(X) > FEW_DOCUMENTS:
         return _scores(forest, X, np.array([forest.n_trees]), n_threads, None).reshape(-1)
     _check_shape(forest, X)
     scores = np.empty(len(X))
-    score_into(forest, read_only(X), scores)
+    walk_trees(*_layout_of(forest).packed, UNLIMITED, read_only(X), scores)
     return scores
 
 
-def score_into(forest: Forest, X: Features, scores: Floats) -> None:
-    """Write the scores of documents to an array, on this thread.
+def prepared(forest: Forest, limits: Features) -> Callable[[Features, Floats], int]:
+    """A function that writes the scores of documents to an array, on this thread: see `Model.prepared`.
 
     >>> import numpy as np
+    >>> from swaprank.arrays import read_only
     >>> from swaprank.models.forest import single_leaf
-    >>> from swaprank.models.forest_scoring import score_into
+    >>> from swaprank.models.forest_scoring import prepared
+    >>> from swaprank.models.value_limits import UNLIMITED
     >>> scores = np.empty(2)
-    >>> score_into(single_leaf(0.5, n_features=3, n_documents=10), np.zeros((2, 3), np.float32), scores)
+    >>> prepared(single_leaf(0.5, n_features=3, n_documents=10), UNLIMITED)(read_only(np.zeros((2, 3), np.float32)), scores)
+    -1
     >>> scores
     array([0.5, 0.5])
     """
-    layout = _layout_of(forest)
-    if len(X) <= _FEW_DOCUMENTS:
-        walk_trees(*layout.packed, forest.base_score, X, scores)
-    else:
-        scores[:] = forest.base_score
-        layout.kernel(*layout.arrays, X, 0, len(X), np.array([forest.n_trees]), scores.reshape(1, -1))
+    layout, counts = _layout_of(forest), np.array([forest.n_trees])
+    memory, words = layout.packed
+    base_score = forest.base_score
+
+    def score(X: Features, scores: Floats) -> int:
+        if len(X) <= FEW_DOCUMENTS:
+            return walk_trees(memory, words, limits, X, scores)
+        outside = first_outside(X, limits)
+        if outside < 0:
+            scores[:] = base_score
+            layout.kernel(*layout.arrays, X, 0, len(X), counts, scores.reshape(1, -1))
+        return outside
+
+    return score
 
 
 def staged_scores(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.category_sets import CategorySets, category_sets, goes_left
+from swaprank.models.value_limits import first_outside
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _MIN_ROWS_PER_THREAD = 4096
 
 _TREES = 8
 """Trees whose steps overlap."""
+_HEAD = 3
 _LOWER_HALF = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
@@ -115,7 +117,15 @@ def walk_documents(
 
 
 class PackedForest(NamedTuple):
-    """The nodes and leaves of all trees, in sixteen bytes each, so that a step loads one line of the cache.
+    """The trees in one array, because every array takes a kernel a tenth of a microsecond to unpack.
+
+    memory          numbers of groups and of nodes with leaves, base score; roots, group depths, nodes, values
+
+    roots           of the trees; trees of one leaf with the value -0.0, which changes no sum, fill the last group
+    group depths    the depth of the deepest leaf in each group of eight trees
+    values          of the leaves, by their places among the nodes
+
+    A node has sixteen bytes, so that a step loads one line of the cache:
 
     upper half                              lower half
     nodes[2i]      the threshold, or the first word of the set     twice the feature, plus 1 if missing values go right
@@ -124,13 +134,7 @@ class PackedForest(NamedTuple):
     No value is above the threshold of a leaf, which is its own left child: a document that is there stays.
     """
 
-    nodes: NDArray[np.uint64]
-    values: Floats
-    """The value of each leaf, by its place among the nodes."""
-    roots: NDArray[np.uint64]
-    """The roots of the trees; trees of one leaf with the value -0.0, which changes no sum, fill the last group."""
-    group_depths: NDArray[np.uint64]
-    """The depth of the deepest leaf in each group of trees."""
+    memory: NDArray[np.uint64]
     words: NDArray[np.uint32] | None
     """The sets of categories; None if there are none, and their test is not compiled."""
 
@@ -140,9 +144,9 @@ def pack(forest: "Forest") -> PackedForest:
 
     >>> from swaprank.models.tree_walk import pack
     >>> from swaprank.models.forest import single_leaf
-    >>> packed = pack(single_leaf(0.5, n_features=3, n_documents=10))
-    >>> packed.values.tolist(), packed.roots.tolist(), packed.group_depths.tolist()
-    ([0.5, -0.0], [0, 1, 1, 1, 1, 1, 1, 1], [0])
+    >>> memory = pack(single_leaf(0.5, n_features=3, n_documents=10)).memory
+    >>> memory[:2].tolist(), memory[3:11].tolist(), memory[-2:].view(float).tolist()
+    ([1, 2], [0, 1, 1, 1, 1, 1, 1, 1], [0.5, -0.0])
     """
     n_nodes, padding = len(forest.feature) + len(forest.leaf_value), -forest.n_trees % _TREES
     roots = np.append((forest.tree_nodes + forest.tree_leaves)[:-1], [n_nodes] * padding).astype(np.uint64)
@@ -157,7 +161,9 @@ def pack(forest: "Forest") -> PackedForest:
         forest.leaf_value, nodes, values, depths,
     )  # fmt: skip
     group_depths = depths.reshape(-1, _TREES).max(axis=1)
-    return PackedForest(nodes.reshape(-1), values, roots, group_depths, forest.words if len(forest.words) else None)
+    head = np.array([len(group_depths), n_nodes + 1, np.float64(forest.base_score).view(np.uint64)], np.uint64)
+    memory = np.concatenate((head, roots, group_depths, nodes.reshape(-1), values.view(np.uint64)))
+    return PackedForest(memory, forest.words if len(forest.words) else None)
 
 
 @kernel
@@ -211,15 +217,23 @@ def step_down(nodes: AnyArray, words: Any, at: Any, x: Features) -> Any:
 
 
 @kernel
-def walk_trees(
-    nodes: AnyArray, values: Floats, roots: AnyArray, group_depths: AnyArray, words: Any, base_score: float,
-    X: Features, scores: Floats,
-) -> None:  # fmt: skip
-    """The base score plus the values of the document's leaves, summed in the order of the trees."""
+def walk_trees(memory: AnyArray, words: Any, limits: Features, X: Features, scores: Floats) -> int:
+    """The base score plus the values of the document's leaves, summed in the order of the trees.
+
+    Nothing is written if a value is beyond the limits of its feature: see `first_outside`, whose result is returned.
+    """
+    outside = first_outside(X, limits)
+    if outside >= 0:
+        return outside
+    n_groups, n_nodes = np.int64(memory[0]), np.int64(memory[1])
+    roots = memory[_HEAD : _HEAD + _TREES * n_groups]
+    group_depths = memory[_HEAD + _TREES * n_groups :]
+    nodes = memory[_HEAD + (_TREES + 1) * n_groups :]
+    values = memory[len(memory) - n_nodes :].view(np.float64)
     at = np.empty(_TREES, np.uint64)
     for row in range(len(X)):
-        x, total = X[row], base_score
-        for group in range(len(group_depths)):
+        x, total = X[row], memory[2:3].view(np.float64)[0]
+        for group in range(n_groups):
             first = group * _TREES
             for k in range(_TREES):
                 at[k] = roots[first + k]
@@ -229,3 +243,4 @@ def walk_trees(
             for k in range(_TREES):
                 total += values[at[k]]
         scores[row] = total
+    return -1
