@@ -65,7 +65,7 @@ def test_few_and_many_documents_have_the_same_scores(n_few: int, monkeypatch: py
     assert scores.tolist() == naive_scores(forest, X).tolist()
 
 
-@pytest.mark.parametrize("n_documents", [1, 6, 7, 70])
+@pytest.mark.parametrize("n_documents", [1, 10, 11, 70])
 def test_a_value_beyond_its_limits_is_found_and_nothing_is_written(n_documents: int) -> None:
     rng = np.random.default_rng(2)
     forest, X = random_forest(rng, [31] * 20), np.full((n_documents, 5), np.nan, np.float32)

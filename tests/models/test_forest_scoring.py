@@ -102,7 +102,6 @@ def test_stages_in_several_passes_visit_every_tree_once(
     rng = np.random.default_rng(10)
     forest, X = random_forest(rng, [20] * 600), random_documents(rng, 30)
     counts = range(every, 601, every)
-    expected = staged_scores(forest, X, counts)
     visited: list[int] = []
 
     def counted(*arguments: Any) -> None:
@@ -110,6 +109,8 @@ def test_stages_in_several_passes_visit_every_tree_once(
         score_documents(*arguments)
 
     monkeypatch.setattr(forest_scoring, "score_documents", counted)
+    expected = staged_scores(forest, X, counts)
+    visited.clear()
     for (n_trees, scores), count, stage in zip(
         scores_by_stage(forest, X, counts, n_at_once, 1), counts, expected, strict=True
     ):

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
 _ALL_LEAVES = np.uint8(255)
-FEW_DOCUMENTS = 6
-"""Up to so many documents walk down the trees one by one: `tree_walk`."""
+FEW_DOCUMENTS, FEW_FOR_TABLES = 10, 4
+"""Up to so many documents walk down the trees one by one: `tree_walk`. Tables of answers are faster from fewer on."""
 _MIN_VISITS_PER_THREAD = 200_000
 """A thread is started for at least this many documents x trees: about a millisecond."""
 
@@ -46,6 +46,7 @@ class _Layout(NamedTuple):
 
     kernel: Callable[..., None]
     arrays: tuple[Any, ...]
+    few: int
     packed: PackedForest
 
 
@@ -69,11 +70,12 @@ def score(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:
     >>> score(single_leaf(0.5, n_features=3, n_documents=10), np.zeros((2, 3), np.float32))
     array([0.5, 0.5])
     """
-    if len(X) > FEW_DOCUMENTS:
-        return _scores(forest, X, np.array([forest.n_trees]), n_threads, None).reshape(-1)
     _check_shape(forest, X)
+    layout = _layout_of(forest)
+    if len(X) > layout.few:
+        return _scores(forest, X, np.array([forest.n_trees]), n_threads, None).reshape(-1)
     scores = np.empty(len(X))
-    walk_trees(*_layout_of(forest).packed, UNLIMITED, read_only(X), scores)
+    walk_trees(*layout.packed, UNLIMITED, read_only(X), scores)
     return scores
 
 
@@ -92,11 +94,10 @@ def prepared(forest: Forest, limits: Features) -> Callable[[Features, Floats], i
     array([0.5, 0.5])
     """
     layout, counts = _layout_of(forest), np.array([forest.n_trees])
-    memory, words = layout.packed
-    base_score = forest.base_score
+    few, (memory, words), base_score = layout.few, layout.packed, forest.base_score
 
     def score(X: Features, scores: Floats) -> int:
-        if len(X) <= FEW_DOCUMENTS:
+        if len(X) <= few:
             return walk_trees(memory, words, limits, X, scores)
         outside = first_outside(X, limits)
         if outside < 0:
@@ -128,6 +129,7 @@ def staged_scores(
     counts = np.asarray(tree_counts, np.int64)
     if len(counts) == 0 or counts[0] < 0 or counts[-1] > forest.n_trees or (counts[1:] <= counts[:-1]).any():
         raise SwaprankError(f"tree_counts must ascend from 0 to at most {forest.n_trees}, found {counts.tolist()}.")
+    _check_shape(forest, X)
     return _scores(forest, X, counts, n_threads, start)
 
 
@@ -166,17 +168,16 @@ def _layout_of(forest: Forest) -> _Layout:
         tables, packed = answer_tables(forest), pack(forest)
         if tables is not None:
             rulers, answers = tables
-            found = _Layout(score_by_answers, (*rulers, *answers, rulers.n_rows), packed)
+            found = _Layout(score_by_answers, (*rulers, *answers, rulers.n_rows), FEW_FOR_TABLES, packed)
         else:
             rulers, steps, sets = make_layout(forest)
             n_rows = rulers.n_rows if sets is None else sets.first_row + GROUP_ROWS * len(sets.group_feature)
-            found = _Layout(score_documents, (*rulers, *steps, n_rows, sets), packed)
+            found = _Layout(score_documents, (*rulers, *steps, n_rows, sets), FEW_DOCUMENTS, packed)
         _layouts[forest] = found
     return found
 
 
 def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | None, start: Floats | None) -> Floats:
-    _check_shape(forest, X)
     layout = _layout_of(forest)
     scores = np.empty((len(tree_counts), len(X)))
     scores[-1] = forest.base_score if start is None else start
