@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.models import forest_scoring
-from swaprank.models.answer_tables import answer_tables
+from swaprank.models.answer_tables import answer_tables, score_by_answers
 from swaprank.models.forest import Forest
 from swaprank.models.forest_scoring import score, staged_scores
 from tests.models.random_forests import naive_scores, random_documents, random_forest
@@ -60,7 +60,7 @@ def test_the_trees_that_we_grow_symmetric_have_tables() -> None:
     train, test = sr.datasets.random_search((40, 10), random_state=0)
     model = sr.MART(n_trees=8, grow_policy="symmetric").fit(train).model_
     assert isinstance(model, Forest)
-    assert forest_scoring._layout_of(model).kernel is forest_scoring.score_by_answers
+    assert forest_scoring._layout_of(model).kernel is score_by_answers
     X = test.features[:90]
     assert score(model, X).tolist() == naive_scores(model, X).tolist()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from swaprank.arrays import AnyArray, Features, Ints
 from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
 from swaprank.models.forest_scoring import score
@@ -16,7 +17,9 @@ from tests.models.random_forests import goes_left, naive_scores, random_forest
 
 
 @kernel
-def encoded(feature, marks_of, rows, marks, X, n_lanes, codes):  # type: ignore[no-untyped-def]
+def encode_group(
+    feature: Ints, marks_of: Ints, rows: Ints, marks: Features, X: Features, n_lanes: int, codes: AnyArray
+) -> None:
     rulers, values = Rulers(feature, marks_of, rows, marks), np.zeros(LANES, np.float32)
     encode(rulers, X, np.uint64(0), np.uint64(n_lanes), values, codes)
 
@@ -38,7 +41,7 @@ def test_codes_are_above_a_threshold_where_the_document_goes_right(n_thresholds:
     values = np.append(np.arange(-1, 2 * n_thresholds + 1), [np.nan, np.inf, -np.inf]).astype(np.float32)
     for part in np.array_split(values, -(-len(values) // LANES)):
         codes = np.zeros((rulers.n_rows, LANES), np.int8)
-        encoded(*rulers, part[:, None], len(part), codes.reshape(-1))
+        encode_group(*rulers, part[:, None], len(part), codes.reshape(-1))
         is_right = codes[rows, : len(part)] > limits[:, None]
         expected = [[not goes_left(forest, node, float(x)) for x in part] for node in range(len(rows))]
         assert is_right.tolist() == expected

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, row_blocks
+from swaprank.arrays import AnyArray, Features
 from swaprank.data.categories import Categories, categorical_positions, encoded, listed, recoded
 from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.frames import feature_columns, is_frame
@@ -144,7 +144,7 @@ def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None) -
         given[masked] = np.nan
     features = np.ascontiguousarray(given if given.dtype == np.float32 else _as_float32(given))
     _check_finite(features, given)
-    if not np.can_cast(given.dtype, np.float32):
+    if given.dtype != np.float32 and not np.can_cast(given.dtype, np.float32):
         check_precision(
             _numbers(given[sampled_rows(len(given))]), features, names, column=lambda f: _numbers(given[:, f])
         )
@@ -195,12 +195,12 @@ def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None) 
 
 
 def _check_finite(features: Features, given: AnyArray) -> None:
-    for rows in row_blocks(len(features), 4096):
-        infinite = np.isinf(features[rows])
+    for first in range(0, len(features), 4096):
+        infinite = np.isinf(features[first : first + 4096])
         if np.count_nonzero(infinite):  # much faster than `any` for a few rows
             row, column = np.argwhere(infinite)[0].tolist()
             raise DataError(
                 THE_DATA,
-                f", row {rows.start + row}, column {column}: {given[rows.start + row, column]} is not finite in single "
+                f", row {first + row}, column {column}: {given[first + row, column]} is not finite in single "
                 "precision; use NaN for a missing value.",
             )

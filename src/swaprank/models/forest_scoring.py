@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from swaprank.arrays import Bools, Features, Floats, Ints, read_only
+from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.errors import THE_DATA, DataError, SwaprankError
 from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.answer_tables import answer_tables, score_by_answers
@@ -75,7 +74,7 @@ def score(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:
     if len(X) > layout.few:
         return _scores(forest, X, np.array([forest.n_trees]), n_threads, None).reshape(-1)
     scores = np.empty(len(X))
-    walk_trees(*layout.packed, UNLIMITED, read_only(X), scores)
+    walk_trees(*layout.packed, UNLIMITED, read_only(X) if X.flags.writeable else X, scores)
     return scores
 
 
@@ -87,8 +86,8 @@ def prepared(forest: Forest, limits: Features) -> Callable[[Features, Floats], i
     >>> from swaprank.models.forest import single_leaf
     >>> from swaprank.models.forest_scoring import prepared
     >>> from swaprank.models.value_limits import UNLIMITED
-    >>> scores = np.empty(2)
-    >>> prepared(single_leaf(0.5, n_features=3, n_documents=10), UNLIMITED)(read_only(np.zeros((2, 3), np.float32)), scores)
+    >>> X, scores = read_only(np.zeros((2, 3), np.float32)), np.empty(2)
+    >>> prepared(single_leaf(0.5, n_features=3, n_documents=10), UNLIMITED)(X, scores)
     -1
     >>> scores
     array([0.5, 0.5])

@@ -89,7 +89,7 @@ def _first_leaves(typingctx: Any, bits: Any, start: Any, n_bytes: Any, leaves: A
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         elements = _Elements(context, builder, signature, arguments)
         zero = ir.Constant(_VECTOR, None)
-        found, place = (cgutils.alloca_once_value(builder, zero) for _ in range(2))
+        found, place = (cgutils.alloca_once_value(builder, zero) for _ in range(2))  # type: ignore[no-untyped-call]
         # From the last byte to the first, so that the first byte with a bit remains.
         with cgutils.for_range(builder, arguments[2], intp=_INT64) as loop:
             number = builder.sub(builder.sub(arguments[2], _INT64(1)), loop.index)
@@ -99,7 +99,7 @@ def _first_leaves(typingctx: Any, bits: Any, start: Any, n_bytes: Any, leaves: A
             builder.store(builder.select(is_set, byte, builder.load(found)), found)
             builder.store(builder.select(is_set, first, builder.load(place)), place)
         lowest = ir.FunctionType(_VECTOR, [_VECTOR, ir.IntType(1)])
-        function = cgutils.get_or_insert_function(builder.module, lowest, f"llvm.cttz.v{LANES}i8")
+        function = cgutils.get_or_insert_function(builder.module, lowest, f"llvm.cttz.v{LANES}i8")  # type: ignore[no-untyped-call]
         bit = builder.call(function, [builder.load(found), ir.IntType(1)(1)])
         builder.store(builder.add(builder.load(place), bit), elements.lanes(3, _INT64(0)), align=1)
         return context.get_dummy_value()
@@ -111,7 +111,7 @@ def _first_leaves(typingctx: Any, bits: Any, start: Any, n_bytes: Any, leaves: A
 def _answered_leaves(typingctx: Any, codes: Any, rows: Any, limits: Any, first: Any, last: Any, leaves: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         elements = _Elements(context, builder, signature, arguments)
-        number = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None))
+        number = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, None))  # type: ignore[no-untyped-call]
         with cgutils.for_range(builder, arguments[4], start=arguments[3], intp=_INT64) as loop:
             code = elements.load(0, builder.zext(elements.value(1, loop.index), _INT64))
             limit = _spread(builder, elements.value(2, loop.index), _VECTOR)
@@ -143,7 +143,7 @@ def _count_in_lanes(typingctx: Any, values: Any, marks: Any, first: Any, last: A
         elements = _Elements(context, builder, signature, arguments)
         floats, counts = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_INT32, LANES)
         x = builder.load(builder.bitcast(elements.place(0, _INT64(0)), floats.as_pointer()), align=4)
-        count = cgutils.alloca_once_value(builder, ir.Constant(counts, [-128] * LANES))
+        count = cgutils.alloca_once_value(builder, ir.Constant(counts, [-128] * LANES))  # type: ignore[no-untyped-call]
         with cgutils.for_range(builder, arguments[3], start=arguments[2], intp=_INT64) as loop:
             mark = _spread(builder, elements.value(1, loop.index), floats)
             below = builder.sext(builder.fcmp_ordered("<", mark, x), counts)
