@@ -1,6 +1,6 @@
 """Claim: trees are scored faster than by their peers, for one document as for thousands, on one thread and on two.
 
-    python benchmarks/scoring.py [--runs 12] [--seconds 0.02] [--rows 10000]
+    python benchmarks/scoring.py [--runs 12] [--seconds 0.02] [--rows 4000]
 
 LightGBM trains leafwise trees on generated data (136 features, some values missing), and CatBoost symmetric ones. The
 same trees are scored by swaprank and, those of LightGBM, by onnxruntime. XGBoost, YDF and CatBoost (leafwise) cannot
@@ -53,6 +53,23 @@ def generated(rng: np.random.Generator, n: int) -> Features:
     X[:, 2::3] = rng.poisson(3.0, X[:, 2::3].shape)
     X[:, ::4][rng.random(X[:, ::4].shape) < 0.2] = np.nan
     return X
+
+
+def trained(
+    rng: np.random.Generator, n_trees: int, n_leaves: int, n_rows: int = 20_000
+) -> tuple[lightgbm.Booster, Features, Floats]:
+    """LightGBM's trees, and what they were trained on; on one thread, because threads wait for each other under load."""
+    X = generated(rng, n_rows)
+    known = np.nan_to_num(X)
+    y = np.tanh(known @ rng.normal(size=N_FEATURES) / 8) + (known[:, 0] * known[:, 1] > 1) + rng.normal(size=len(X))
+    options = {
+        "objective": "regression",
+        "num_leaves": n_leaves,
+        "learning_rate": 0.05,
+        "verbose": -1,
+        "num_threads": 1,
+    }
+    return lightgbm.train(options, lightgbm.Dataset(X, y), n_trees), X, y
 
 
 def single_precision(threshold: float) -> float:
@@ -166,6 +183,10 @@ def single_row(booster: lightgbm.Booster) -> Engine:
     return predict
 
 
+def one_document(scorer: sr.Scorer) -> Engine:
+    return lambda X: scorer.predict(X[0])
+
+
 def ranker_of(forest: Forest) -> sr.MART:
     ranker = sr.MART()
     ranker.learned_ = Learned(forest, feature_names=tuple(str(f) for f in range(1, N_FEATURES + 1)))
@@ -181,16 +202,22 @@ class Trained:
     """The models of all libraries, of one size."""
 
     def __init__(self, n_trees: int, n_leaves: int, n_rows: int, folder: Path) -> None:
-        rng = np.random.default_rng(0)
-        X = generated(rng, n_rows)
-        known = np.nan_to_num(X)
-        y = np.tanh(known @ rng.normal(size=N_FEATURES) / 8) + (known[:, 0] * known[:, 1] > 1) + rng.normal(size=len(X))
-        options: dict[str, Any] = {"objective": "regression", "num_leaves": n_leaves, "verbose": -1}
-        self.lightgbm = lightgbm.train(options | {"learning_rate": 0.05}, lightgbm.Dataset(X, y), n_trees)
+        self.lightgbm, X, y = trained(np.random.default_rng(0), n_trees, n_leaves, n_rows)
         self.leafwise = ranker_of(forest_of(self.lightgbm))
-        options = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide", "tree_method": "hist"}
+        options = {
+            "max_leaves": n_leaves,
+            "max_depth": 0,
+            "grow_policy": "lossguide",
+            "tree_method": "hist",
+            "nthread": 1,
+        }
         self.xgboost = xgboost.train(options, xgboost.DMatrix(X, y), n_trees)
-        common: dict[str, Any] = {"iterations": n_trees, "verbose": False, "allow_writing_files": False}
+        common: dict[str, Any] = {
+            "iterations": n_trees,
+            "verbose": False,
+            "allow_writing_files": False,
+            "thread_count": 1,
+        }
         catboost_leafwise = {"grow_policy": "Lossguide", "max_leaves": n_leaves, "depth": 16}
         self.catboost = catboost.CatBoostRegressor(**catboost_leafwise, **common).fit(X, y)
         depth = math.floor(math.log2(n_leaves + 1))
@@ -198,7 +225,7 @@ class Trained:
         self.symmetric = imported(self.catboost_symmetric, folder)
         learner = ydf.GradientBoostedTreesLearner(
             label="y", task=ydf.Task.REGRESSION, num_trees=n_trees, early_stopping="NONE", validation_ratio=0.0,
-            growing_strategy="BEST_FIRST_GLOBAL", max_num_nodes=n_leaves,
+            growing_strategy="BEST_FIRST_GLOBAL", max_num_nodes=n_leaves, num_threads=1,
         )  # fmt: skip
         self.ydf = learner.train({"x": X, "y": y}, verbose=0)
 
@@ -208,8 +235,8 @@ class Trained:
         kinds = {"": self.leafwise, ", symmetric trees": self.symmetric}
         if n_threads == 1:
             for kind, ranker in kinds.items():
-                score = sr.Scorer(ranker).predict
-                found[f"swaprank `Scorer`{kind}"] = score if n_documents > 1 else lambda X, score=score: score(X[0])
+                scorer = sr.Scorer(ranker)
+                found[f"swaprank `Scorer`{kind}"] = one_document(scorer) if n_documents == 1 else scorer.predict
             if n_documents == 1:
                 found["LightGBM, one row"] = single_row(self.lightgbm)
         for kind, ranker in kinds.items():
@@ -257,7 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.02, help="of each engine in each run, at least one call")
-    parser.add_argument("--rows", type=int, default=10_000, help="rows that the trees are trained on")
+    parser.add_argument("--rows", type=int, default=4000, help="rows that the trees are trained on")
     options = parser.parse_args()
     X = generated(np.random.default_rng(2), max(N_DOCUMENTS))
     print(f"{time.strftime('%Y-%m-%d')}, best of {options.runs} turns. {machine(*PACKAGES)}.", flush=True)
