@@ -58,7 +58,7 @@ def generated(rng: np.random.Generator, n: int) -> Features:
 def trained(
     rng: np.random.Generator, n_trees: int, n_leaves: int, n_rows: int = 20_000
 ) -> tuple[lightgbm.Booster, Features, Floats]:
-    """LightGBM's trees, and what they were trained on; on one thread, because threads wait for each other under load."""
+    """LightGBM's trees, and what they were trained on; one thread, because threads wait for each other under load."""
     X = generated(rng, n_rows)
     known = np.nan_to_num(X)
     y = np.tanh(known @ rng.normal(size=N_FEATURES) / 8) + (known[:, 0] * known[:, 1] > 1) + rng.normal(size=len(X))

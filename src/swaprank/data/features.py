@@ -120,6 +120,11 @@ def _check_numeric(dtype: np.dtype[Any]) -> None:
 
 def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None) -> Coded:
     """A float32 matrix from an array; `whose` names are the expected features, None if they are not checked yet."""
+    if type(X) is np.ndarray and X.dtype == np.float32 and X.ndim == 2 and X.flags.c_contiguous and not categorical:
+        # Nothing to convert: the rest would take longer than to score one document.
+        _check_columns(X.shape, names, whose)
+        _check_finite(X, X)
+        return X, {}
     # NumPy makes text of a list of numbers and text.
     kind = object if categorical and isinstance(X, list | tuple) else None
     try:

@@ -1,14 +1,14 @@
-"""Score documents with a forest by walking the sorted thresholds of every feature, not the trees [Lucchese2015].
+"""Score documents with a forest by visiting the nodes sorted by feature, not the trees [Lucchese2015, Ye2018].
 
 Number the leaves of a tree from left to right and give every document one bit per leaf. A node that sends the document
 right clears the bits of its left subtree. After all such nodes, the lowest bit still set is the document's leaf. The
-order of the nodes does not matter, so the nodes of a block of trees are sorted by feature and threshold: the nodes that
-send a document right are then a prefix of each feature's list, and the only branch on data is the end of that prefix.
-Thirty-two documents walk a list together, one per lane of the vector registers [Lucchese2016]. Nodes with a set of
-categories have no order: their bits are cleared by a table of the categories (`forest_layout`).
+order of the nodes does not matter, so the nodes of a block of trees are sorted by feature and threshold, and there is
+no branch on data. Sixty-four documents visit a node together, one per lane of the vector registers: the values of their
+features are codes of one byte (`threshold_codes`). Nodes with a set of categories have codes, too (`forest_layout`).
 
-The bits of 32 leaves form a word, as wide as a float32 feature value. A tree has an even number of words, and a node
-has one step for every word in which it clears bits. For trees below about a hundred leaves this is nearly always one.
+The bits of eight leaves form a byte, and a node has one step for every byte in which it clears bits: 1.4 on average for
+trees of 64 leaves. Trees that ask few questions, such as symmetric ones, are scored by tables (`answer_tables`), and few
+documents walk down the trees (`tree_walk`).
 """
 
 from __future__ import annotations
