@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from swaprank.errors import DataError
-from swaprank.files import existing_file, replacing, writable_target, written_directly
+from swaprank.files import existing_file, file_in, replacing, writable_target, written_directly
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 is_root = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -285,3 +285,15 @@ def test_a_pipe_with_the_name_of_a_temporary_file_does_not_stop_writing(tmp_path
     with replacing(tmp_path / "out.txt") as stream:
         stream.write(b"done")
     assert (tmp_path / "out.txt").read_bytes() == b"done"
+
+
+def test_a_name_in_a_folder_is_no_link_but_the_folder_may_be_one(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "results").symlink_to("real")
+    assert file_in(tmp_path / "results", "a.txt") == tmp_path / "results" / "a.txt"
+    (tmp_path / "real" / "a.txt").symlink_to("absent")
+    (tmp_path / "real" / "Fold1").symlink_to(tmp_path)
+    with pytest.raises(DataError, match=r"a\.txt is a link to absent, which would be overwritten: remove the link"):
+        file_in(tmp_path / "results", "a.txt")
+    with pytest.raises(DataError, match="Fold1 is a link to"):
+        file_in(tmp_path / "results", "Fold1", "new.json")

@@ -82,6 +82,25 @@ def writable_target(path: str | os.PathLike[str], inputs: Iterable[str | os.Path
     return file
 
 
+def file_in(folder: Path, *names: str) -> Path:
+    """A path in a folder, named by us and not by the user; raises DataError if a link leads out of the folder there.
+
+    >>> from pathlib import Path
+    >>> from swaprank.files import file_in
+    >>> file_in(Path("results"), "Fold1", "mart.json").as_posix()
+    'results/Fold1/mart.json'
+    """
+    path = folder
+    for name in names:
+        path = path / name
+        if path.is_symlink():
+            raise DataError(
+                f"{path} is a link to {path.readlink()}, which would be overwritten: remove the link, or choose "
+                "another output."
+            )
+    return path
+
+
 def written_directly(path: str | os.PathLike[str]) -> bool:
     """True for a device such as /dev/null, a pipe, or an open file such as /dev/stdout: nothing to replace."""
     file = Path(path)

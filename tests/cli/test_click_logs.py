@@ -73,4 +73,12 @@ def test_other_names_of_columns(folder: Path) -> None:
     assert "sessions                              1" in here("clicks", "info", "other.csv", *names, folder=folder).out
     ended = here("clicks", "info", "other.csv", folder=folder)
     assert ended.code == 2
-    assert "no column 'session'" in ended.err
+    assert "no column 'session': choose one by --session COLUMN; known are" in ended.err
+
+
+def test_errors_name_the_file_once_and_the_line(folder: Path) -> None:
+    (folder / "nothing.csv").write_text("")
+    (folder / "words.csv").write_text("session,qid,docid,position,click\n1,q,a,1,0\n1,q,b,two,1\n")
+    assert here("clicks", "info", "nothing.csv", folder=folder).err.count("nothing.csv") == 1
+    for command in (("info", "words.csv"), ("count", "words.csv", "-o", "counts.csv")):
+        assert "words.csv: column 'position', line 3: 'two'" in here("clicks", *command, folder=folder).err

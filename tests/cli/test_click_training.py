@@ -46,6 +46,16 @@ def test_training_without_bias_finds_and_saves_it(folder: Path) -> None:
     assert 0.4 < found.examination[1] < 0.6
 
 
+def test_a_click_model_may_say_what_was_examined(folder: Path) -> None:
+    arguments = ("clicks", "train", "log.csv", "-o", "browsing.swaprank", "--click-model", "ubm", *SMALL)
+    ended = here(*arguments, "--valid", "held_out.csv", folder=folder)
+    assert ended.code == 0, ended.err
+    log, held_out = sr.clicks.read_clicks(folder / "log.csv"), sr.clicks.read_clicks(folder / "held_out.csv")
+    model, ranker = sr.clicks.fit_model(log, "ubm"), sr.LambdaMART("dcg@10(gain=linear)", n_trees=5, n_leaves=4)
+    ranker.fit(model.training_data(log), valid=model.training_data(held_out)).save(folder / "by_hand.swaprank")
+    assert (folder / "browsing.swaprank").read_bytes() == (folder / "by_hand.swaprank").read_bytes()
+
+
 def test_rankings_are_evaluated_and_compared(folder: Path) -> None:
     here("clicks", "train", "log.csv", "-o", "model.swaprank", "--propensities", "bias.json", *SMALL, folder=folder)
     one = here("clicks", "evaluate", "held_out.csv", "model.swaprank", "-m", "p@3", "-m", "mrr", folder=folder)
@@ -64,6 +74,13 @@ def test_rankings_are_evaluated_and_compared(folder: Path) -> None:
     [
         (("train", "log.csv", "-o", "x.swaprank", "-m", "map"), "dcg(gain=linear)"),
         (("train", "log.csv", "-o", "log.csv"), "log.csv"),
+        (("train", "log.csv", "-o", "x.swaprank", "-m", "map", "--click-model", "ubm"), "dcg(gain=linear)"),
+        (("train", "log.csv", "-o", "x.swaprank", "--click-model", "umb"), "did you mean 'ubm'"),
+        (
+            ("train", "log.csv", "-o", "x.swaprank", "--click-model", "ubm", "--propensities", "bias.json"),
+            "--click-model has no use for --propensities",
+        ),
+        (("evaluate", "log.csv", "spam", "--estimator", "ips", "--clip", "1"), "--clip must be"),
         (("evaluate", "log.csv", "sapm"), "did you mean 'spam'"),
         (("evaluate", "log.csv", "spam", "-m", "ndcg@10"), "use a sum"),
     ],

@@ -84,12 +84,12 @@ summary.summarize = fail
 def test_an_interrupt_is_reported_and_ends_with_130(folder: Path) -> None:
     before = """
 import os, signal, threading
-import swaprank.evaluation.significance as comparing
-real = comparing.randomization_test
-def slow(differences, n_resamples, random_state):
+import swaprank.evaluation.comparison as comparing
+real = comparing.randomize
+def slow(differences, n_resamples, random_state, largest):
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return real(differences, 10**12, random_state)
-comparing.randomization_test = slow
+    return real(differences, 10**12, random_state, largest)
+comparing.randomize = slow
 """
     ended = swaprank("compare", "train.txt", "f0.scores", "f1.scores", "-m", "ndcg", folder=folder, before=before)
     assert (ended.code, ended.out, ended.err) == (130, "", "interrupted\n")

@@ -139,7 +139,7 @@ def test_documents_without_labels_are_scored(folder: Path) -> None:
     [
         (("info", "train.csv"), "there is no column 'label': choose one"),
         (("info", "train.txt", "--qid", "query"), "train.txt is LETOR text, which has no columns"),
-        (("info", "train.csv", *COLUMNS[:4]), "column 'title', row 0: 'Shoe 0' is not a number"),
+        (("info", "train.csv", *COLUMNS[:4]), "column 'title', line 2: 'Shoe 0' is not a number"),
         (("info", "train.csv", *COLUMNS, "--ignore", "prize"), "there is no column 'prize' to ignore; did you mean"),
         (("evaluate", "train.txt", "new.txt"), "new.txt"),
         (("predict", "table.swaprank", "vali.csv", "--qid", "query", "--ignore", "2"), "the feature '2' is needed"),

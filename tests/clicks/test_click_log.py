@@ -94,7 +94,7 @@ def test_tables_give_the_same_log_as_arrays(make: Any) -> None:
     assert log.feature_names == ("bm25", "brand")
     assert dict(log.categories) == {"brand": ("x", "y")}
     assert sr.clicks.ClickLog.from_frame(frame, features=[]).features is None
-    with pytest.raises(sr.errors.DataError, match="'place' for position"):
+    with pytest.raises(sr.errors.DataError, match="no column 'place': choose one by position="):
         sr.clicks.ClickLog.from_frame(frame, position="place")
 
 

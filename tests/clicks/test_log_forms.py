@@ -183,3 +183,18 @@ def test_files_that_are_not_ubi_are_errors(tmp_path: Path) -> None:
         sr.clicks.read_clicks(tmp_path / "ubi.csv", schema="ubi")
     with pytest.raises(sr.errors.ParameterError, match="schema"):
         sr.clicks.read_clicks(tmp_path / "ubi.csv", schema="long")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        ("rows", {"actions": ["buy"]}),
+        ("wide", {"binary": True}),
+        ("ubi", {"propensity": "p"}),
+        ("ubi", {"features": ["bm25"]}),
+    ],
+)
+def test_what_a_form_has_no_use_for_is_an_error(tmp_path: Path, schema: Any, given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(sr.errors.ParameterError, match=f"{name} has no use for schema='{schema}'"):
+        sr.clicks.read_clicks(tmp_path / "any.csv", schema=schema, **given)

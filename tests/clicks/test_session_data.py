@@ -54,6 +54,30 @@ def test_session_features_are_learned_without_position_bias() -> None:
         assert int(np.argmax(scores)) == best
 
 
+def test_train_takes_sessions_for_lists_if_every_query_was_asked_once() -> None:
+    frame = day_log(400)
+    pages = sr.clicks.ClickLog.from_frame(frame, session="page", qid="page", features=["document", "evening"])
+    bias = sr.clicks.Propensities(EXAMINATION)
+    rankers = [sr.LambdaMART("dcg@3(gain=linear)", n_trees=5, n_leaves=4) for _ in range(3)]
+    sr.clicks.train(rankers[0], pages, bias)
+    rankers[1].fit(sr.clicks.session_data(pages, bias))
+    sr.clicks.train(rankers[2], pages, sr.clicks.Propensities(np.ones(3)))
+    scores = [ranker.predict(pages.features) for ranker in rankers]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert not np.array_equal(scores[0], scores[2])  # it was corrected
+
+
+def test_position_bias_may_be_learned_together_with_session_features() -> None:
+    frame = day_log(3000)
+    pages = sr.clicks.ClickLog.from_frame(frame, session="page", qid="page", features=["document", "evening"])
+    ranker = sr.LambdaMART("dcg@3(gain=linear)", n_trees=20, n_leaves=6)
+    trained = sr.clicks.train(ranker, pages, n_rounds=5)
+    np.testing.assert_allclose(trained.propensities.examination, EXAMINATION, rtol=0.2)
+    again = sr.LambdaMART("dcg@3(gain=linear)", n_trees=20, n_leaves=6)
+    again.fit(sr.clicks.session_data(pages, trained.propensities))
+    np.testing.assert_array_equal(ranker.predict(pages.features), again.predict(pages.features))
+
+
 def test_trust_is_subtracted_and_small_propensities_are_clipped() -> None:
     log = sr.clicks.ClickLog(
         session=[1, 1, 2], qid=[1, 1, 2], docid=["a", "b", "a"], position=[1, 2, 1], click=[0, 1, 0], X=[[1], [2], [3]]
@@ -61,5 +85,5 @@ def test_trust_is_subtracted_and_small_propensities_are_clipped() -> None:
     bias = sr.clicks.Propensities([1.0, 0.5], epsilon_plus=[1.0, 1.0], epsilon_minus=[0.2, 0.2])
     assert sr.clicks.session_data(log, bias).labels.tolist() == pytest.approx([0.0, (1 - 0.1) / 0.4])
     assert sr.clicks.session_data(log, bias, clip=0.9).labels.tolist() == pytest.approx([0.0, (1 - 0.1) / 0.9])
-    with pytest.raises(sr.errors.DataError, match="no session has a click"):
+    with pytest.raises(sr.errors.DataError, match="no document was clicked"):
         sr.clicks.session_data(log.subset([1]), bias)

@@ -211,7 +211,7 @@ def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:
         sr.MART(n_trees=2).fit(on_workers(client, twice, 3))
     (tmp_path / "bad.csv").write_text("qid,label,x\n1,0,many\n")
     (tmp_path / "good.csv").write_text("qid,label,x\n2,0,3\n2,1,4\n")
-    with pytest.raises(sr.errors.DataError, match=r"bad.csv: column 'x', row 0: 'many' is not a number"):
+    with pytest.raises(sr.errors.DataError, match=r"bad.csv: column 'x', line 2: 'many' is not a number"):
         sr.MART(n_trees=2).fit(sr.Parts.read(tmp_path))
     with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
         sr.RankNet().fit(on_workers(client, parts_of(TRAIN, 2), 2))

@@ -41,7 +41,9 @@ def test_the_interval_inverts_the_test(differences: list[float]) -> None:
 
 
 def evaluation(values: list[float], metric: str) -> Evaluation:
-    return Evaluation((MetricResult(sr.metric(metric), np.array(values), 0),), np.arange(len(values)))
+    return Evaluation(
+        (MetricResult(sr.metric(metric), np.array(values), np.zeros(len(values), np.bool_)),), np.arange(len(values))
+    )
 
 
 @settings(deadline=None, max_examples=40)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import swaprank as sr
@@ -135,7 +136,7 @@ def test_trec_judgements_have_slices_and_given_values() -> None:
 def test_errors() -> None:
     data = shop(9)
     for by, message in (
-        ("devices", "there is no side column 'devices'; did you mean 'device'"),
+        ("devices", "there is no side column or feature 'devices'; did you mean 'device'"),
         ("row", "query 0 has two values of 'row'"),
         (["phone"], "one value for each of the 9 queries"),
     ):
@@ -173,3 +174,14 @@ def test_on_the_command_line_the_column_need_not_be_named_twice(tmp_path: Path) 
     found = json.loads(here("compare", common[0], "old", "new", *common[2:]).out)
     assert found == sr.compare(data, {"old": "old", "new": "new"}, "map", by="device").to_dict()
     assert "all queries" in here("evaluate", common[0], "old", "--by", "n_relevant").out
+
+
+def test_features_are_segments_too() -> None:
+    rng = np.random.default_rng(0)
+    qid, device = np.repeat(np.arange(30), 4), np.repeat(DEVICES[np.arange(30) % 3], 4)
+    frame = pd.DataFrame({"qid": qid, "label": rng.integers(0, 3, 120), "bm25": rng.random(120), "device": device})
+    as_feature, as_column = (sr.Dataset.from_frame(frame, columns=columns) for columns in ([], ["device"]))
+    expected = sr.evaluate(as_column, "bm25", "ndcg@5", by="device")
+    assert sr.evaluate(as_feature, "bm25", "ndcg@5", by="device").to_dict() == expected.to_dict()
+    with pytest.raises(sr.errors.DataError, match="has two values of 'bm25'"):
+        sr.evaluate(as_feature, "bm25", "ndcg@5", by="bm25")

@@ -254,3 +254,27 @@ def test_grids_from_text() -> None:
         with pytest.raises(sr.errors.ParameterError) as error:
             parse_grid([text], kinds)
         assert message in str(error.value)
+
+
+def test_segments_are_those_of_the_test_queries_of_all_folds(data: sr.Dataset) -> None:
+    devices = np.array(["phone", "tv", "web"])[np.arange(data.n_queries) % 3]
+    with_devices = data.replace(columns={"device": np.repeat(devices, np.diff(data.indptr))})
+    found = sr.cross_validate(with_devices, RANKERS, "ndcg@10", n_folds=3, by="device", n_resamples=100)
+    assert isinstance(found.segments, sr.evaluation.SegmentComparison)
+    assert found.comparison is not None
+    assert found.segments.whole.to_dict() == found.comparison.to_dict()
+    device_of = dict(zip(data.qids.tolist(), devices, strict=True))
+    for name, evaluation in found.evaluations.items():
+        of_query = np.array([device_of[qid] for qid in evaluation.qids.tolist()])
+        for segment in ("phone", "tv", "web"):
+            mean = evaluation["ndcg@10"].per_query[of_query == segment].mean()
+            assert found.segments.evaluations[name][segment]["ndcg@10"].mean == pytest.approx(mean)
+    assert "by device:" in str(found)
+    assert len(json.loads(found.to_json())["segments"]["differences"]) == 4
+
+
+def test_ranges_of_one_ranker_are_made_of_all_folds(data: sr.Dataset) -> None:
+    found = sr.cross_validate(data, {"mart": RANKERS["mart"]}, n_folds=3, by="n_relevant")
+    assert isinstance(found.segments, sr.evaluation.SegmentEvaluation)
+    assert list(found.segments) == list(sr.evaluate(data, "1", "ndcg@10", by="n_relevant"))
+    assert sum(len(found.segments[name].qids) for name in found.segments) == data.n_queries

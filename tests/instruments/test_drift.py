@@ -86,7 +86,6 @@ def test_the_command_ends_with_3_on_drift(tmp_path: Path) -> None:
 
 
 ODD = {
-    "one document": sr.Dataset([[1.0, 2.0]], [1], qid=[1]),
     "one query": sr.Dataset([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]], [1, 0, 2], qid=[1, 1, 1]),
     "constant features": sr.Dataset(np.ones((6, 2)), [1, 0] * 3, qid=[1, 1, 2, 2, 3, 3]),
     "all missing": sr.Dataset(np.full((6, 2), np.nan), [1, 0] * 3, qid=[1, 1, 2, 2, 3, 3]),

@@ -59,7 +59,7 @@ def test_expected_labels_come_true() -> None:
 
 
 def test_far_scores_keep_their_order_within_the_limits() -> None:
-    calibration = RANKER.calibrate(VALI).calibration_
+    calibration = RANKER.calibrate(VALI).check_calibrated()
     values = calibration.of(np.array([-1e9, -1e3, -50.0, 50.0, 1e3, 1e9]))
     assert (np.diff(values) > 0).all()
     assert values[0] > 0

@@ -64,6 +64,8 @@ NEEDS_QID = {
 CANNOT_PASS = {
     "check_sample_weight_equivalence_on_dense_data": "a document that is listed twice takes two ranks",
     "check_sample_weight_equivalence_on_sparse_data": "a document that is listed twice takes two ranks",
+    "check_fit2d_1sample": "one document has no order; the error says so, in other words",
+    "check_positive_only_tag_during_fit": "rows of a class are adjacent, so that each query has one label",
     "check_dtype_object": "an object that is no number is a DataError, which is a ValueError, not a TypeError",
 }
 """Checks that fail also if query ids are given, and why."""

@@ -1,10 +1,12 @@
 """The page shows the right numbers for every kind of ranker, and stays well formed for any data."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -118,6 +120,33 @@ def test_every_query_has_a_relevant_document(made: sr.reporting.Report) -> None:
     assert "without a relevant document: " not in read_page(made.html).text
 
 
+def test_segments_are_those_of_compare(forest: sr.LambdaMART, tmp_path: Path) -> None:
+    devices = np.repeat(np.array(["phone", "<b>web</b>"])[np.arange(30) % 2], 12)
+    data = TEST.replace(columns={"device": devices, "old": TEST.column(0)})
+    made = sr.report(forest, data, baseline_feature="old", metrics=["ndcg@10", "map"], by="device")
+    page = read_page(made.html)
+    (rows,) = (table[1:] for table in page.tables if table[0][0] == "Segment")
+    expected = sr.compare(data, {"column old": "old", "LambdaMART": forest}, ["ndcg@10", "map"], by="device")
+    assert [row[0] for row in rows] == ["all queries30 queries", "<b>web</b>15 queries", "phone15 queries"]
+    for row, name in zip(rows[1:], expected, strict=True):
+        difference = expected[name][0]
+        assert row[1] == decimals(difference.mean)
+        assert row[4] == decimals(difference.difference, signed=True)
+        assert row[5] == f"{decimals(difference.low, signed=True)} to {decimals(difference.high, signed=True)}"
+        assert row[7] == probability(difference.p_randomization)
+    for sentence in expected.sentences():
+        assert sentence in page.text
+    assert made.comparison.to_dict() == expected.whole.to_dict()
+    table, model = tmp_path / "test.parquet", tmp_path / "model.swaprank"
+    frame = pd.DataFrame(data.features, columns=list(data.feature_names))
+    frame.assign(label=data.labels, qid=np.repeat(data.qids, 12), device=devices).to_parquet(table)
+    forest.save(model)
+    of_files = sr.report(model, table, metrics="map", by="device")
+    assert 'id="segments"' in of_files.html
+    with pytest.raises(sr.errors.DataError, match="no side column or feature 'devise'; did you mean 'device'"):
+        sr.report(forest, data, by="devise")
+
+
 def test_the_best_feature_is_the_baseline(made: sr.reporting.Report) -> None:
     best = max(
         (sr.evaluate(TEST, sign * TEST.column(f), "ndcg@10")["ndcg@10"].mean, f"{f + 1}", sign)
@@ -167,7 +196,7 @@ def test_a_ranker_or_a_feature_may_be_the_baseline(forest: sr.LambdaMART, tmp_pa
     expected = sr.evaluate(TEST, -TEST.column(1), "map")["map"].mean
     assert down.comparison.evaluations["feature 2, smallest first"]["map"].mean == expected
     for wrong, message in (
-        ({"baseline_feature": "77"}, "there is no feature '77'"),
+        ({"baseline_feature": "77"}, "there is no column or feature '77' to rank by"),
         ({"baseline_feature": "1", "baseline": other}, "not both"),
         ({"baseline": 3}, "expected a fitted ranker or a model file, found int"),
     ):
@@ -234,21 +263,29 @@ ODD_DATA: dict[str, dict[str, Any]] = {
 }
 
 
+NOTHING_TO_LEARN = ("one document", "one document a query", "all labels zero", "negative labels", "huge labels")
+"""Data that LambdaMART refuses, or warns of."""
+
+
 @pytest.mark.parametrize("kind", ODD_DATA)
 @pytest.mark.parametrize("learner", ["forest", "linear"])
 def test_odd_data_has_a_page(kind: str, learner: str) -> None:
     data = sr.Dataset(**ODD_DATA[kind])
     usual = sr.Dataset(**some_rows())
     ranker: Any = (
-        sr.LambdaMART(n_trees=3, min_docs_in_leaf=2).fit(
-            data if learner == "forest" and kind != "huge labels" else usual
-        )
+        sr.LambdaMART(n_trees=3, min_docs_in_leaf=2).fit(usual if kind in NOTHING_TO_LEARN else data)
         if learner == "forest"
         else sr.LinearRegressionRanker(regularization=1.0).fit(usual)
     )
-    made = sr.report(ranker, data, train=data)
+    warned = (
+        pytest.warns(sr.errors.LabelWarning, match="Add a number to all labels")
+        if kind == "negative labels"
+        else nullcontext()
+    )
+    with warned:
+        made = sr.report(ranker, data, train=data)
+        expected = sr.evaluate(data, ranker.predict(data), [result.metric for result in made.evaluation])
     page = check(made.html)
-    expected = sr.evaluate(data, ranker.predict(data), [result.metric for result in made.evaluation])
     for ours, theirs in zip(made.evaluation, expected, strict=True):
         np.testing.assert_array_equal(ours.per_query, theirs.per_query)
     if kind == "all labels zero":

@@ -35,11 +35,13 @@ from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
 from swaprank.cli.cmd_warm import warm
 from swaprank.cli.options import with_added_options
-from swaprank.cli.output import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO, print_note
+from swaprank.cli.output import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO, print_error, print_note
 from swaprank.cli.unknown_options import SuggestingCommand
+from swaprank.cli.usage_errors import EscapingGroup
 
 app = typer.Typer(
     name="swaprank",
+    cls=EscapingGroup,
     help="Learning to rank for the metric you care about.",
     epilog="Exit codes: 0 success, 1 the answer of certify is no, 2 bad usage or input, 3 drift found drift, 70 "
     "internal error, 130 Ctrl-C (143 SIGTERM, 129 SIGHUP), 141 closed pipe.",
@@ -141,5 +143,5 @@ def _fail_internally(error: BaseException) -> None:
 
 def _fail(message: str, code: int) -> None:
     with suppress(OSError):  # the exit code says it, too, if standard error is closed or full
-        typer.echo(message, err=True)
+        print_error(message)
     sys.exit(code)

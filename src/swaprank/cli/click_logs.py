@@ -11,6 +11,7 @@ import typer
 import swaprank as sr
 from swaprank.cli.output import print_detail, print_info, print_json, print_result
 from swaprank.cli.rankings import load_any
+from swaprank.clicks.models.click_model_names import MODELS
 
 DocumentsFile = Annotated[
     Path | None,
@@ -27,6 +28,25 @@ Missing = Annotated[
         "features for missing values."
     ),
 ]
+
+ClickModelName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Train with the examination of this click model, fitted on the same log: "
+        f"{', '.join(name for name, kind in MODELS.items() if kind.documents)}.",
+    ),
+]
+
+
+def fit_with_click_model(ranker: Any, name: Any, clicks: Any, held_out: Any, callbacks: Any) -> None:
+    """Train a ranker on the labels of a click model."""
+    from swaprank.clicks.learning.click_training import check_linear_gains
+
+    check_linear_gains(ranker)
+    model = sr.clicks.fit_model(clicks, name, n_threads=ranker.n_threads)
+    valid = None if held_out is None else model.training_data(held_out)
+    ranker.fit(model.training_data(clicks), valid=valid, callbacks=callbacks)
 
 
 def read_log(

@@ -43,7 +43,7 @@ def calibrate(
     calibrated = ranker.calibrate(read_for(ranker, data, columns), method=method, target=target, rel=rel)
     calibrated.save(output)
     if not json:
-        print_info(f"{output}: {calibrated.size_}, calibrated with {calibrated.calibration_.n_queries:,} queries")
+        print_info(f"{output}: {calibrated.size_}, calibrated with {calibrated.check_calibrated().n_queries:,} queries")
     if test is None:
         if json:
             print_either({"model": str(output)}, "", json, figure)

@@ -7,8 +7,10 @@ import typer
 
 import swaprank as sr
 from swaprank.cli.click_logs import (
+    ClickModelName,
     DocumentsFile,
     Missing,
+    fit_with_click_model,
     print_contradictions,
     print_evaluations,
     ranking_of,
@@ -38,6 +40,7 @@ from swaprank.cli.output import (
 )
 from swaprank.cli.rankings import read_ranking
 from swaprank.files import writable_target
+from swaprank.rendering.tables import counted
 
 
 def clicks_info(log: LogFile, figure: Figure = None, json: AsJson = False, *, log_columns: LogColumns) -> None:
@@ -118,6 +121,7 @@ def clicks_train(
     log: LogFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as model.swaprank.")],
     propensities: PropensityFile = None,
+    click_model: ClickModelName = None,
     valid: Annotated[
         Path | None, typer.Option(help="Click log of other sessions, best of other queries, for early stopping.")
     ] = None,
@@ -139,11 +143,14 @@ def clicks_train(
 ) -> None:
     """Train a ranker on clicks, without position bias. Ctrl-C saves the model as it is; the exit code is 130.
 
-    Without --propensities, the position bias is estimated from the log, or learned together with the ranker.
+    Without --propensities and --click-model, the position bias is estimated from the log, or learned together with the
+    ranker.
     """
     from swaprank.rankers.endings import ending
     from swaprank.registry import make_ranker
 
+    if click_model is not None and not (propensities is None and save_propensities is None):
+        raise sr.errors.ParameterError("--click-model has no use for --propensities and --save-propensities.")
     sources = [path for path in (log, propensities, valid, documents) if path is not None]
     for target in (output, save_propensities):
         if target is not None:
@@ -158,7 +165,10 @@ def clicks_train(
     found, interrupted = known, False
     try:
         with training_bar() as callbacks:
-            found = sr.clicks.train(model, clicks, known, valid=held_out, callbacks=callbacks("")).propensities
+            if click_model is None:
+                found = sr.clicks.train(model, clicks, known, valid=held_out, callbacks=callbacks("")).propensities
+            else:
+                fit_with_click_model(model, click_model, clicks, held_out, callbacks(""))
     except sr.errors.Interrupted:
         if not hasattr(model, "model_"):
             raise  # while held-out queries decided between labels: there is nothing to save
@@ -171,7 +181,7 @@ def clicks_train(
         values = {"model": output, "ranker": model.kind, "size": model.size_, "n_sessions": clicks.n_sessions}
         print_json({**values, "interrupted": interrupted, "propensities": bias})
     else:
-        print_info(f"{output}: {model.size_}, trained on {clicks.n_sessions:,} sessions")
+        print_info(f"{output}: {model.size_}, trained on {counted(clicks.n_sessions, 'session', 'sessions')}")
         if (ended := ending(model)) is not None:
             print_info(ended.for_command_line())
         if known is None and found is not None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
-from swaprank.cli.options import AsJson, Columns, Convention, Metrics, Seed, Threads, split_names
+from swaprank.cli.options import AsJson, Columns, Convention, Metrics, Seed, Segments, Threads, split_names
 from swaprank.cli.output import print_info, print_note, print_result, training_bar
 
 Folds = Annotated[
@@ -52,6 +52,7 @@ def cv(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for models and results; allows resuming.")
     ] = None,
+    by: Segments = None,
     baseline: Annotated[str | None, typer.Option(help="Name of the baseline.", show_default="the first ranker")] = None,
     convention: Convention = "standard",
     seed: Seed = 0,
@@ -81,6 +82,7 @@ def cv(
                 grid=parse_grid(grid or [], kinds),
                 n_folds=folds,
                 output=output,
+                by=by,
                 baseline=baseline,
                 convention=convention,
                 random_state=seed,

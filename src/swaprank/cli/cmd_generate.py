@@ -8,6 +8,7 @@ import typer
 import swaprank as sr
 from swaprank.cli.options import Seed
 from swaprank.cli.output import print_detail, print_info
+from swaprank.files import file_in
 
 Number = TypeVar("Number", int, float)
 
@@ -50,7 +51,7 @@ def generate(
     if len(sizes) not in PART_NAMES:
         raise typer.BadParameter(f"--queries takes up to three numbers; found {len(sizes)}.")
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}{ending}" for name in PART_NAMES[len(sizes)]]
+    paths = [file_in(folder, f"{name}{ending}") for name in PART_NAMES[len(sizes)]]
     for path in paths:
         if path.exists() and not overwrite:
             raise sr.errors.DataError(f"{path} already exists: choose another folder, or use --overwrite.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
-from swaprank.cli.options import Columns, Convention, ModelFile
+from swaprank.cli.options import Columns, Convention, ModelFile, Segments
 from swaprank.cli.output import print_info, print_result, progress_bar
 
 ReportMetrics = Annotated[
@@ -48,6 +48,7 @@ def report(
     convention: Convention = "standard",
     baseline: Annotated[Path | None, typer.Option(help="Model to compare with.")] = None,
     baseline_feature: BaselineFeature = None,
+    by: Segments = None,
     query: Queries = None,
     train: Annotated[Path | None, typer.Option(help="Training data of the model.")] = None,
     certify: Certify = False,
@@ -67,6 +68,7 @@ def report(
             convention=convention,
             baseline=baseline,
             baseline_feature=baseline_feature,
+            by=by,
             qids=query or (),
             train=train,
             certify=certify,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from swaprank.rendering.bars import UpdateBar, best_bar
+from swaprank.rendering.escaping import printable
 
 if TYPE_CHECKING:
     from swaprank.rankers.rounds import Callback
@@ -47,9 +48,10 @@ stdout_is_taken = ContextVar("stdout_is_taken", default=False)
 
 
 def print_result(text: str) -> None:
-    """Print a result to standard output; characters that its encoding lacks are escaped."""
-    printable = text if can_print(text) else text.encode(_encoding(), "backslashreplace").decode(_encoding())
-    typer.echo(printable, err=stdout_is_taken.get())
+    """Print a result to standard output; characters that a terminal obeys or its encoding lacks are escaped."""
+    shown = printable(text)
+    known = shown if can_print(shown) else shown.encode(_encoding(), "backslashreplace").decode(_encoding())
+    typer.echo(known, err=stdout_is_taken.get())
 
 
 def print_json(values: Any, *, large: bool = False) -> None:
@@ -79,13 +81,13 @@ def print_either(values: Any, text: str, json: bool, *files: Path | None) -> Non
 def print_note(text: str) -> None:
     """Print progress or a warning to standard error unless --quiet."""
     if verbosity.get() > Verbosity.QUIET:
-        _print_error(text)
+        print_error(text)
 
 
 def print_detail(text: str) -> None:
     """Print a step of the work to standard error if --verbose."""
     if verbosity.get() is Verbosity.VERBOSE:
-        _print_error(text)
+        print_error(text)
 
 
 def can_print(text: str) -> bool:
@@ -97,9 +99,11 @@ def can_print(text: str) -> bool:
     return True
 
 
-def _print_error(text: str) -> None:
+def print_error(text: str) -> None:
+    """Print to standard error; characters that a terminal obeys are escaped."""
     # typer.echo would write into a progress bar; rich redirects print around it.
-    print(text, file=sys.stderr, flush=True)
+    if sys.stderr is not None:
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 def _encoding() -> str:

@@ -44,17 +44,16 @@ def read_rankings(
 
     `by` is a column of a table that is kept as a side column, too. `read` reads a file; `read_ranking` if None.
     """
-    from swaprank.evaluation.segments import SLICES
+    from swaprank.evaluation.segments import keep_column
     from swaprank.reading.formats import is_table
     from swaprank.reading.read import read_judged
 
     print_detail(f"reading {data}")
     by_column = [text for text in given.values() if not Path(text).exists() and not _is_path(text)]
     wanted = [text.removeprefix("-") for text in by_column] if is_table(data) else []
-    if by is not None and by not in SLICES and is_table(data):
-        wanted.append(by)
-    kept = list(dict.fromkeys((*columns.get("columns", ()), *wanted)))
-    judged = read_judged(data, **{**columns, "columns": kept} if kept else columns)
+    kept = keep_column(columns, by, data)
+    wanted = list(dict.fromkeys((*kept.get("columns", ()), *wanted)))
+    judged = read_judged(data, **{**kept, "columns": wanted} if wanted else kept)
     return judged, {
         name: _by_column(judged, text)
         if text in by_column

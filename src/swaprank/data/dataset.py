@@ -267,14 +267,25 @@ class Dataset(ReadOnly):
         return self.stored.column(position_of(feature, self.feature_names))
 
     def of_queries(self, column: str) -> AnyArray:
-        """A side column with one value per query; an error if the rows of a query differ.
+        """A side column or a feature with one value per query, categories as text; an error if the rows of one differ.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2], [3]], [0, 1, 1], qid=[7, 7, 8], columns={"device": ["phone", "phone", "web"]})
         >>> data.of_queries("device").tolist()
         ['phone', 'web']
         """
-        return _of_queries(self.columns, column, Grouping(self.qids, self.indptr, self.order))
+        columns = self.columns
+        if column not in columns and column in self.feature_names:
+            columns = {column: self._feature_values(column)}
+        return _of_queries(columns, column, Grouping(self.qids, self.indptr, self.order))
+
+    def _feature_values(self, name: str) -> AnyArray:
+        """A feature as values of rows: numbers, or the text of categories."""
+        values = self.column(name)
+        if name not in self.categories:
+            return values
+        known = self.categories[name]
+        return np.array([side_columns.MISSING if code != code else known[int(code)] for code in values.tolist()])
 
     def replace(
         self,

@@ -15,7 +15,7 @@ from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
 from swaprank.data.matching import ignored_columns, matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
-from swaprank.errors import THE_DATA, DataError, Row, SwaprankWarning, did_you_mean, warn_user
+from swaprank.errors import THE_DATA, DataError, Hint, Part, Row, SwaprankWarning, did_you_mean, warn_user
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -103,9 +103,7 @@ def role_columns(
     roles = {**ids, **numbers, **{f"context {name}": name for name in context}}
     rest = [name for name in table.columns if name not in roles.values()]
     names = rest if features is None else [str(name) for name in features]
-    for role, name in (roles | {f"feature {name}": name for name in names}).items():
-        if name not in table.columns:
-            raise DataError(f"there is no column '{name}' for {role}; {did_you_mean(name, table.columns)}")
+    _check_known({**ids, **numbers}, names, context, table.columns)
     _check_roles(roles, names, table.columns)
     found: dict[str, Any] = {role: _numbered_ids(table[name], name) for role, name in ids.items()}
     found |= {role: _exact_numbers(table[name], name) for role, name in numbers.items()}
@@ -177,6 +175,20 @@ def _is_record_batch(X: Any) -> bool:
     """True if X is a part of an Arrow table."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(X, arrow.RecordBatch)
+
+
+def _check_known(
+    roles: Mapping[str, str], features: Sequence[str], context: Sequence[str], columns: Sequence[str]
+) -> None:
+    """Raise DataError if a table lacks a column of a log, whose role is chosen by an argument of that name."""
+    chosen: list[tuple[str, Sequence[Part]]] = [
+        (name, (": choose one by ", Hint(role, ..., f"--{role} COLUMN"))) for role, name in roles.items()
+    ]
+    chosen += [(name, (" that describes the session",)) for name in context]
+    chosen += [(name, (" for a feature",)) for name in features]
+    for name, advice in chosen:
+        if name not in columns:
+            raise DataError(f"there is no column '{name}'", *advice, f"; {did_you_mean(name, columns)}")
 
 
 def _check_roles(by_role: Mapping[str, str], features: Sequence[str], columns: Sequence[str]) -> None:

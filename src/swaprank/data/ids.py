@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
-from swaprank.errors import THE_DATA, DataError
+from swaprank.errors import THE_DATA, DataError, Row
 
 
 def query_ids(qid: Any, n_rows: int) -> AnyArray:
@@ -67,7 +67,8 @@ def decoded(texts: AnyArray) -> AnyArray:
 
 def _array(values: Any, what: str) -> AnyArray:
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise DataError(f"row {np.argmax(np.ma.getmaskarray(values))}: the {what} is masked: give integers or text.")
+        row = int(np.argmax(np.ma.getmaskarray(values)))
+        raise DataError(Row(row), f": the {what} is masked: give integers or text.")
     try:
         ids = np.asarray(values)
     except Exception:
@@ -101,14 +102,15 @@ def _checked(ids: AnyArray, what: str) -> AnyArray:
 def _whole_numbers(ids: AnyArray, what: str) -> Ints:
     bad = np.flatnonzero(~np.isfinite(ids) | (ids != np.round(ids)))
     if len(bad):
-        raise DataError(f"row {bad[0]}: {ids[bad[0]]} is not a {what}: give integers or text.")
+        raise DataError(Row(int(bad[0])), f": {ids[bad[0]]} is not a {what}: give integers or text.")
     # Beyond this, neighbouring integers are the same float, and different queries would be merged.
     bits = np.finfo(ids.dtype).nmant + 1
     large = np.flatnonzero(np.abs(ids) >= 2.0 ** min(bits, 63))
     if len(large):
         raise DataError(
-            f"row {large[0]}: the {what} {ids[large[0]]} is too large to be exact as {ids.dtype} "
-            f"(2**{bits} or more): give integers or text."
+            Row(int(large[0])),
+            f": the {what} {ids[large[0]]} is too large to be exact as {ids.dtype} (2**{bits} or more): give integers "
+            "or text.",
         )
     return ids.astype(np.int64)
 
@@ -120,7 +122,7 @@ def _objects(ids: AnyArray, what: str) -> AnyArray:
         row, found = next(
             (row, each) for row, each in enumerate(ids) if not isinstance(each, str | bytes | int | np.integer)
         )
-        raise DataError(f"row {row}: {found!r} is not a {what}: give integers or text.")
+        raise DataError(Row(row), f": {found!r} is not a {what}: give integers or text.")
     if kinds <= {str}:
         return ids.astype(str)
     if all(issubclass(kind, int | np.integer) for kind in kinds):

@@ -80,10 +80,11 @@ def joined_columns(parts: Sequence[Mapping[str, AnyArray]]) -> dict[str, AnyArra
     {'a': array([1, 2])}
     """
     common = [name for name in parts[0] if all(name in part for part in parts)]
-    return {name: _joined([part[name] for part in parts]) for name in common}
+    return {name: joined_values([part[name] for part in parts]) for name in common}
 
 
-def _joined(values: Sequence[AnyArray]) -> AnyArray:
+def joined_values(values: Sequence[AnyArray]) -> AnyArray:
+    """The values of one column of several data sets; numbers become text where another has text."""
     if len({each.dtype.kind == "U" for each in values}) > 1:
         values = [each.astype(str) for each in values]
     return np.concatenate(values)

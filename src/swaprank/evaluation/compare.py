@@ -66,8 +66,8 @@ def compare(
         systems: Rankings by name: fitted rankers, names of side columns or features, one number per row in row order,
             or TREC runs.
         metrics: One or several metrics, or their names.
-        by: Compare segments of the queries, too: the name of a side column with one value per query; "n_documents" or
-            "n_relevant", the size of queries in ranges; or one value per query.
+        by: Compare segments of the queries, too: the name of a side column or a feature with one value per query;
+            "n_documents" or "n_relevant", the size of queries in ranges; or one value per query.
         baseline: The system that the others are compared with. The default is the first one.
         convention: The tool whose definitions of metrics to use, see `metric`.
         n_resamples: The number of resamples of the randomization test.

@@ -66,8 +66,8 @@ def evaluate(
         scores: A fitted ranker; the name of a side column or a feature; one number per row, in row order; or a TREC
             run. For data on a cluster, a fitted ranker.
         metrics: One or several metrics, or their names.
-        by: Evaluate segments of the queries, too: the name of a side column with one value per query; "n_documents" or
-            "n_relevant", the size of queries in ranges; or one value per query.
+        by: Evaluate segments of the queries, too: the name of a side column or a feature with one value per query;
+            "n_documents" or "n_relevant", the size of queries in ranges; or one value per query.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
         subtopics: For metrics of diversity on a Dataset: labels for subtopics, with a row for each row of the data and
             a column for each subtopic. TREC judgements have their own.
@@ -94,18 +94,12 @@ def evaluate(
         warn_if_no_grades(parsed, lists.labels)
     bound = [metric.bind(lists.labels, lists.indptr, **lists.beside._asdict()) for metric in parsed]
     values = measure_each(bound, lists.scores, n_threads)
-
-    def evaluation_of(queries: Ints | slice) -> Evaluation:
-        results = tuple(
-            MetricResult(each.metric, found[queries], n_without_relevant=int(each.terms.is_empty[queries].sum()))
-            for each, found in zip(bound, values, strict=True)
-        )
-        return Evaluation(results, lists.qids[queries], convention)
-
-    whole = evaluation_of(slice(None))
-    if segments is None:
-        return whole
-    return SegmentEvaluation(segments.by, whole, {name: evaluation_of(queries) for name, queries in segments})
+    results = (
+        MetricResult(each.metric, found, np.array(each.terms.is_empty, np.bool_))
+        for each, found in zip(bound, values, strict=True)
+    )
+    whole = Evaluation(tuple(results), lists.qids, convention)
+    return whole if segments is None else SegmentEvaluation.of(whole, segments)
 
 
 def _evaluate_on_cluster(
@@ -162,7 +156,9 @@ def _ranked_lists(judged: Dataset | Qrels, scores: Any, subtopics: Any) -> _Rank
             raise DataError("TREC judgements need the scores as a TREC run", Wording(": see read_run", ""), ".")
         if subtopics is not None:
             raise DataError(
-                "TREC judgements have their own subtopics, read_qrels(file, subtopics=True): give no others."
+                "TREC judgements have their own subtopics",
+                Wording(", read_qrels(file, subtopics=True)", ""),
+                ": give no others.",
             )
         return _from_trec(judged, scores)
     if not isinstance(judged, Dataset):

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.data.ids import id_text
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.significance import bounded_interval, mean
@@ -35,11 +35,16 @@ class MetricResult:
     metric: Metric
     per_query: Floats
     """The metric of every query; NaN if the query is left out (empty="skip")."""
-    n_without_relevant: int
-    """Queries without what the metric needs (`metric.needs`), which is a relevant document for most metrics.
+    is_empty: Bools
+    """Whether a query is without what the metric needs (`metric.needs`), for most metrics a relevant document.
 
-    Every order of their documents has the same value.
+    Every order of its documents has the same value.
     """
+
+    @property
+    def n_without_relevant(self) -> int:
+        """The number of queries without what the metric needs, in the mean or left out."""
+        return int(self.is_empty.sum())
 
     @property
     def n_queries(self) -> int:
@@ -63,6 +68,10 @@ class MetricResult:
         A score interval (Wilson's, by the variance of the queries) if the metric has bounds; Student's t otherwise.
         """
         return bounded_interval(self.per_query, self.metric.bounds)
+
+    def of_queries(self, queries: Ints) -> "MetricResult":
+        """The result of some of the queries, by their positions."""
+        return MetricResult(self.metric, self.per_query[queries], self.is_empty[queries])
 
 
 @final
@@ -100,6 +109,16 @@ class Evaluation(Result):
 
     def __iter__(self) -> Iterator[MetricResult]:
         return iter(self.results)
+
+    def of_queries(self, queries: Ints) -> "Evaluation":
+        """The evaluation of some of the queries, by their positions.
+
+        >>> import numpy as np, swaprank as sr
+        >>> data = sr.Dataset([[1], [2], [3]], [0, 1, 1], qid=[7, 7, 8])
+        >>> sr.evaluate(data, [0.1, 0.9, 0.5], "map").of_queries(np.array([1])).qids.tolist()
+        [8]
+        """
+        return Evaluation(tuple(each.of_queries(queries) for each in self.results), self.qids[queries], self.convention)
 
     def to_text(self, *, per_query: bool = False) -> str:
         """The table that `print` shows, with the conventions in words, and optionally one row per query.
@@ -226,7 +245,7 @@ def pooled(parts: Sequence[Evaluation], metrics: Iterable[Metric], convention: s
         MetricResult(
             metric,
             np.concatenate([each.results[at].per_query for each in parts]),
-            sum(each.results[at].n_without_relevant for each in parts),
+            np.concatenate([each.results[at].is_empty for each in parts]),
         )
         for at, metric in enumerate(metrics)
     )

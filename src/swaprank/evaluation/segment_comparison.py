@@ -33,6 +33,7 @@ class SegmentComparison(Result):
     whole: Comparison
     segments: Mapping[str, tuple[Difference, ...]]
     """The differences in each segment, in the order of those of `whole`."""
+    evaluations: Mapping[str, SegmentEvaluation]
 
     def __getitem__(self, segment: str) -> tuple[Difference, ...]:
         if segment not in self.segments:
@@ -165,4 +166,5 @@ def compare_segments(
         for segment in first:
             found[segment] += [next(rows) for _ in others]
     segments = {segment: tuple(rows) for segment, rows in found.items()}
-    return SegmentComparison(first.by, compare_evaluations(whole, baseline, n_resamples, random_state), segments)
+    comparison = compare_evaluations(whole, baseline, n_resamples, random_state)
+    return SegmentComparison(first.by, comparison, segments, dict(evaluations))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.results import Evaluation
-from swaprank.evaluation.segments import WHOLE
+from swaprank.evaluation.segments import WHOLE, Segments
 from swaprank.rendering.figures import axes_for, chart_height, draw_interval, name_rows, shortened, write_right
 from swaprank.rendering.result import Result, rows_as_columns
 from swaprank.rendering.tables import Blocks, Table, decimals
@@ -27,6 +27,11 @@ class SegmentEvaluation(Result):
     by: str
     whole: Evaluation
     segments: Mapping[str, Evaluation]
+
+    @classmethod
+    def of(cls, whole: Evaluation, segments: Segments) -> Self:
+        """The evaluation of all queries and of those of each segment."""
+        return cls(segments.by, whole, {name: whole.of_queries(queries) for name, queries in segments})
 
     def __getitem__(self, segment: str) -> Evaluation:
         if segment not in self.segments:

@@ -1,8 +1,10 @@
-"""Segments: queries in groups, by a side column, by given values, or by the size of the query."""
+"""Segments: queries in groups, by a side column or a feature, by given values, or by the size of the query."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -10,8 +12,9 @@ from swaprank.arrays import AnyArray, Ints
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
-from swaprank.data.side_columns import MISSING, checked_values
+from swaprank.data.side_columns import MISSING, checked_values, joined_values
 from swaprank.errors import DataError, did_you_mean
+from swaprank.reading.formats import is_table
 
 SLICES = ("n_documents", "n_relevant")
 """Segments that need no column: the number of documents of a query, and of those with a label above 0."""
@@ -47,7 +50,16 @@ class Segments:
 
 
 By: TypeAlias = str | Sequence[Any] | AnyArray | Segments
-"""A side column, a slice, one value per query, or segments that were made of these."""
+"""A side column or a feature, a slice, one value per query, or segments that were made of these."""
+
+
+class QueryValues(NamedTuple):
+    """One value per query of a data set, from which segments are made."""
+
+    by: str
+    values: AnyArray
+    most: int
+    """Numbers with more different values become ranges."""
 
 
 def segments_of(data: Any, by: By) -> Segments:
@@ -55,7 +67,8 @@ def segments_of(data: Any, by: By) -> Segments:
 
     Args:
         data: The judged documents.
-        by: The name of a side column with one value per query; "n_documents" or "n_relevant"; or one value per query.
+        by: The name of a side column or a feature with one value per query; "n_documents" or "n_relevant"; or one value
+            per query.
 
     >>> import swaprank as sr
     >>> from swaprank.evaluation.segments import segments_of
@@ -63,46 +76,61 @@ def segments_of(data: Any, by: By) -> Segments:
     >>> segments_of(data, "n_documents").names
     ('1', '2')
     """
-    if isinstance(by, Segments):
-        return by
+    return by if isinstance(by, Segments) else joined_segments([query_values(data, by)])
+
+
+def keep_column(columns: Mapping[str, Any], by: object, file: str | os.PathLike[str]) -> dict[str, Any]:
+    """The options of `read` for a file, with the column that `by` names as a side column, if it is a table.
+
+    >>> from swaprank.evaluation.segments import keep_column
+    >>> keep_column({"qid": "query"}, "device", "test.csv"), keep_column({}, "n_documents", "test.csv")
+    ({'qid': 'query', 'columns': ['device']}, {})
+    """
+    if not isinstance(by, str) or by in SLICES or not is_table(Path(file)):
+        return dict(columns)
+    return {**columns, "columns": list(dict.fromkeys((*columns.get("columns", ()), by)))}
+
+
+def query_values(data: Any, by: str | Sequence[Any] | AnyArray) -> QueryValues:
+    """The values of the queries that `by` names or gives; see `segments_of`."""
     data = as_parts(data)
     if isinstance(data, Parts):
-        raise DataError("data on a cluster has no segments: evaluate a Dataset by segments.")
+        raise DataError("data on a cluster has no segments: evaluate it in one process.")
     if not isinstance(data, Dataset | Qrels):
         raise DataError(f"expected a Dataset or Qrels, found {type(data).__name__}.")
     if isinstance(by, str):
-        values, is_slice = _named(data, by)
-        return _grouped(by, values, in_ranges=is_slice)
+        return _named(data, by)
     n_queries = data.n_queries if isinstance(data, Dataset) else len(data.to_dict())
     if np.shape(by) != (n_queries,):
         raise DataError(f"by must have one value for each of the {n_queries:,} queries, found {np.shape(by)}.")
-    return _grouped("segment", checked_values("by", by, n_queries))
+    return QueryValues("segment", checked_values("by", by, n_queries), _MOST_NUMBERS)
 
 
-def _named(data: Dataset | Qrels, name: str) -> tuple[AnyArray, bool]:
-    """The values of the queries, and whether they are those of a slice."""
-    columns = data.columns if isinstance(data, Dataset) else {}
+def _named(data: Dataset | Qrels, name: str) -> QueryValues:
+    columns = (*data.columns, *data.feature_names) if isinstance(data, Dataset) else ()
     if isinstance(data, Dataset) and name in columns:
-        return data.of_queries(name), False
+        return QueryValues(name, data.of_queries(name), _MOST_NUMBERS)
     if name not in SLICES:
         if isinstance(data, Qrels):
             raise DataError(
                 f"TREC judgements have no column '{name}': segments of them are n_documents, n_relevant, or one value "
                 "per query."
             )
-        raise DataError(f"there is no side column '{name}'; {did_you_mean(name, (*columns, *SLICES))}")
+        raise DataError(f"there is no side column or feature '{name}'; {did_you_mean(name, (*columns, *SLICES))}")
     if isinstance(data, Qrels):
         labels = [np.array(list(of_query.values())) for of_query in data.to_dict().values()]
     else:
         labels = np.split(data.by_query(data.labels), data.indptr[1:-1])
     counts = [len(each) if name == "n_documents" else int((each > 0).sum()) for each in labels]
-    return np.array(counts, dtype=np.int64), True
+    return QueryValues(name, np.array(counts, dtype=np.int64), MOST_RANGES)
 
 
-def _grouped(by: str, values: AnyArray, *, in_ranges: bool = False) -> Segments:
+def joined_segments(parts: Sequence[QueryValues]) -> Segments:
+    """The segments of the queries of several data sets, one after the other."""
+    by, _, most = parts[0]
+    values = joined_values([each.values for each in parts])
     known = values == values
     found, positions = np.unique(values[known], return_inverse=True)
-    most = MOST_RANGES if in_ranges else _MOST_NUMBERS
     if len(found) > most and values.dtype.kind in "iufM":
         names, positions = _ranges(values[known])
     else:

@@ -4,11 +4,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import swaprank as sr
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError, did_you_mean
+from swaprank.evaluation.segments import QueryValues, joined_segments, query_values
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, FoldData, find_folds, make_folds
 from swaprank.experiments.grid_search import (
@@ -18,12 +20,14 @@ from swaprank.experiments.grid_search import (
     grid_search,
     search_configuration,
 )
-from swaprank.files import replacing, uninterrupted
+from swaprank.files import file_in, replacing, uninterrupted
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.rounds import Callback, shown_trainings
 from swaprank.registry import ranker_maker
 
 _FILE_NAME = re.compile(r"[\w+-][\w.+-]*")
+_RESULTS = ("txt", "json")
+"""Endings of the files with the results."""
 
 
 def cross_validate(
@@ -34,6 +38,7 @@ def cross_validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     n_folds: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    by: str | None = None,
     baseline: str | None = None,
     convention: str = "standard",
     n_resamples: int = 10_000,
@@ -58,6 +63,8 @@ def cross_validate(
             its validation set is tested.
         n_folds: Number of folds to make from one data set. The default is 5. Not allowed for a folder of folds.
         output: Folder for models and results. A later call with the same arguments resumes from there.
+        by: Compare segments of the test queries, too: the name of a side column or a feature with one value per query;
+            or "n_documents" or "n_relevant", the size of queries in ranges.
         baseline: Name of the ranker to compare the others with. If None, the first.
         convention: Convention of the metric names.
         n_resamples: Number of resamples of the randomization test.
@@ -91,11 +98,14 @@ def cross_validate(
         find_parameter(key, {name: type(ranker) for name, ranker in named.items()})
     grids = {name: candidates(name, ranker, grid or {}) for name, ranker in named.items()}
     folds = _folds(data, n_folds, random_state, columns or {})
-    folder = None if output is None else _output_folder(output, named)
+    folder = None if output is None else _output_folder(output, named, [fold.name for fold in folds])
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
+    tested: list[QueryValues] = []
     with shown_trainings(verbose) as shown, _plain_interrupts():
         for fold in folds:
             parts = fold.load()
+            if by is not None:
+                tested.append(query_values(parts.test, by))
             for name, ranker in named.items():
                 title = f"{fold.name}  {name}"
                 found = _finished_trials(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
@@ -105,7 +115,8 @@ def cross_validate(
                 results[name].append(
                     FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
                 )
-    result = CrossValidation.from_folds(results, against, n_resamples, random_state)
+    segments = joined_segments(tested) if tested else None
+    result = CrossValidation.from_folds(results, against, n_resamples, random_state, segments)
     if folder is not None:
         _write_results(folder, result)
     return result
@@ -132,7 +143,7 @@ def _finished_trials(
     """The trials of one ranker in one fold: in memory, or in files of the output folder."""
     if folder is None:
         return FinishedTrials(grid)
-    (folder / fold).mkdir(exist_ok=True)
+    file_in(folder, fold).mkdir(exist_ok=True)
     configuration = search_configuration(ranker, grid[0], metric, parts.train, parts.vali)
     return FinishedTrials(grid, folder / fold / name, configuration)
 
@@ -178,7 +189,7 @@ def _folds(
     return make_folds(data, 5 if n_folds is None else n_folds, random_state)
 
 
-def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path:
+def _output_folder(output: str | os.PathLike[str], names: Iterable[str], folds: Sequence[str]) -> Path:
     for name in names:
         if not _FILE_NAME.fullmatch(name):
             raise ParameterError(f"'{name}' cannot be used as a file name: use letters, digits, '_', '-', '.' and '+'.")
@@ -186,12 +197,15 @@ def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file: choose a folder for the results.")
     folder.mkdir(parents=True, exist_ok=True)
+    for ending in _RESULTS:
+        file_in(folder, f"results.{ending}")
+    for fold, name, ending in product(folds, names, ("json", "swaprank")):
+        file_in(folder, fold, f"{name}.{ending}")
     return folder
 
 
 def _write_results(folder: Path, result: CrossValidation) -> None:
-    texts = {"txt": str(result), "json": result.to_json()}
     with uninterrupted():
-        for ending, text in texts.items():
-            with replacing(folder / f"results.{ending}") as stream:
+        for ending, text in zip(_RESULTS, (str(result), result.to_json()), strict=True):
+            with replacing(file_in(folder, f"results.{ending}")) as stream:
                 stream.write(f"{text}\n".encode())

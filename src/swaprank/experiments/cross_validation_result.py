@@ -9,6 +9,9 @@ import numpy as np
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.comparison import Comparison, compare_evaluations
 from swaprank.evaluation.results import Evaluation, pooled
+from swaprank.evaluation.segment_comparison import SegmentComparison, compare_segments
+from swaprank.evaluation.segment_evaluation import SegmentEvaluation
+from swaprank.evaluation.segments import Segments
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.plain_json import format_parameters
 from swaprank.rendering.figures import axes_for, finish_chart, shortened
@@ -51,12 +54,19 @@ class CrossValidation(Result):
     """Per ranker, over the test queries of all folds."""
     comparison: Comparison | None
     """Paired comparison of the rankers over the queries; None if there is only one ranker."""
+    segments: SegmentComparison | SegmentEvaluation | None = None
+    """The comparison in segments of the queries, if asked for; of one ranker, its evaluation in them."""
 
     @classmethod
     def from_folds(
-        cls, folds: Mapping[str, list[FoldResult]], baseline: str, n_resamples: int = 10_000, random_state: int = 0
+        cls,
+        folds: Mapping[str, list[FoldResult]],
+        baseline: str,
+        n_resamples: int = 10_000,
+        random_state: int = 0,
+        segments: Segments | None = None,
     ) -> Self:
-        """Combine the results of the folds."""
+        """Combine the results of the folds; segments are those of the test queries of all folds."""
         first = next(iter(folds.values()))[0].evaluation
         metrics = [result.metric for result in first]
         evaluations = {
@@ -64,7 +74,11 @@ class CrossValidation(Result):
         }
         several = len(evaluations) > 1
         comparison = compare_evaluations(evaluations, baseline, n_resamples, random_state) if several else None
-        return cls(dict(folds), evaluations, comparison)
+        if segments is None:
+            return cls(dict(folds), evaluations, comparison)
+        in_segments = {name: SegmentEvaluation.of(each, segments) for name, each in evaluations.items()}
+        compared = compare_segments(in_segments, baseline, n_resamples, random_state) if several else None
+        return cls(dict(folds), evaluations, comparison, compared or in_segments[baseline])
 
     @property
     def metrics(self) -> list[str]:
@@ -107,6 +121,8 @@ class CrossValidation(Result):
             ]
             parts.append(Table(["ranker", "fold", "chosen on vali", f"vali {self.metrics[0]}"], rows, left=3))
         n_queries = len(next(iter(self.evaluations.values())).qids)
+        if self.segments is not None:
+            return [*parts, f"Over all {n_queries:,} test queries, by {self.segments.by}:", *self.segments._blocks()]
         if self.comparison is not None:
             return [*parts, f"Query by query, over all {n_queries:,} test queries:", *self.comparison._blocks()]
         name, evaluation = next(iter(self.evaluations.items()))
@@ -144,6 +160,7 @@ class CrossValidation(Result):
             "results": results,
             "chosen": chosen,
             "differences": [] if self.comparison is None else self.comparison._values()["differences"],
+            **({} if self.segments is None else {"segments": self.segments._values()}),
         }
 
     def _columns(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from swaprank.data.fingerprints import data_digest
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.experiments.folds import FoldData
 from swaprank.experiments.ranker_parameters import parse_settings, training_parameters
-from swaprank.files import replacing, uninterrupted
+from swaprank.files import file_in, replacing, uninterrupted
 from swaprank.model_files.plain_json import check_configuration, format_parameters, from_json, plain_values, to_json
 from swaprank.parameters import own_name
 from swaprank.peer_names import ARGUMENTS
@@ -216,7 +216,7 @@ class FinishedTrials:
 
     def _file(self, ending: str) -> Path:
         assert self.path is not None  # noqa: S101
-        return self.path.with_name(self.path.name + ending)
+        return file_in(self.path.parent, self.path.name + ending)
 
     def _load(self, file: Path) -> None:
         try:

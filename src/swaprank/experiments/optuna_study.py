@@ -1,16 +1,16 @@
 """The Optuna study behind tuning: storage, sampling of parameters, pruning of trials."""
 
 import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import swaprank as sr
-from swaprank.errors import DataError, import_extra
+from swaprank.errors import DataError, SwaprankError, import_extra
 from swaprank.experiments.grid_search import search_configuration
 from swaprank.experiments.ranker_parameters import Choice, IntRange, Range
+from swaprank.experiments.trials_file import TrialsFile
 from swaprank.experiments.tuning_result import Trial
-from swaprank.files import uninterrupted, writable_target, written_directly
 from swaprank.model_files.plain_json import check_configuration, from_json, plain_values, to_json
 
 _NAME = "swaprank"
@@ -36,12 +36,11 @@ def open_study(
     """Open a new study, or resume the one in the storage. The first trial has the ranker's own parameters."""
     import optuna
 
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
+    file = None if storage is None else TrialsFile(storage)
+    with _quiet(), nullcontext() if file is None else file.checked():
         study = optuna.create_study(
             study_name=_NAME,
-            storage=None if storage is None else _journal(storage),
+            storage=None if file is None else _storage(file),
             direction="maximize",
             pruner=optuna.pruners.MedianPruner(_STARTUP_TRIALS, _warmup_rounds(learner)),
             load_if_exists=True,
@@ -49,18 +48,17 @@ def open_study(
         trials = study.get_trials(deepcopy=False)
         # A resumed study with the same seed would repeat its first trials.
         study.sampler = optuna.samplers.TPESampler(seed=int(random_state) + len(trials))
-        if storage is not None:
+        if file is not None:
             configuration = search_configuration(learner, tuned, learner.training_metric(), train, valid)
             configuration |= plain_values({"ranges": {name: tuple(span) for name, span in tuned.items()}})
             saved = study.user_attrs.get("configuration")
             if saved is None and not trials:
                 study.set_user_attr("configuration", to_json(configuration).decode())
             else:
-                check_configuration(storage, from_json((saved or "{}").encode()), configuration)
+                check_configuration(file.file, from_json((saved or "{}").encode()), configuration)
+            _check_trials(file, study, tuned)
         if not any(trial.state.is_finished() and trial.value is not None for trial in trials):
             study.enqueue_trial(_own_parameters(learner, tuned), skip_if_exists=True)
-    finally:
-        optuna.logging.set_verbosity(before)
     return study
 
 
@@ -72,14 +70,17 @@ def optimize(study: Any, objective: Callable[[Any], float], n_trials: int, timeo
     remaining = n_trials - len(study.get_trials(deepcopy=False, states=states))
     if remaining <= 0:
         return False
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        study.optimize(objective, n_trials=remaining, timeout=timeout)
+        with _quiet():
+            study.optimize(objective, n_trials=remaining, timeout=timeout)
     except KeyboardInterrupt:
         return True
-    finally:
-        optuna.logging.set_verbosity(before)
+    except AssertionError as error:
+        # If a trial cannot be saved, Optuna cannot save that it failed, either, and asserts that it did.
+        for cause in _earlier(error):
+            if isinstance(cause, SwaprankError):
+                raise cause from None
+        raise
     return False
 
 
@@ -136,25 +137,64 @@ def _warmup_rounds(learner: sr.Ranker) -> int:
     return _WARMUP_ROUNDS if n_rounds is None else min(_WARMUP_ROUNDS, int(n_rounds) // 10)
 
 
-def _journal(storage: str | os.PathLike[str]) -> Any:
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without messages of Optuna."""
     import optuna
-    from optuna.storages import journal
 
-    file = writable_target(storage)
-    if written_directly(file):
-        raise DataError(f"{file} is not a file, so the trials cannot be stored in it: choose another.")
-    if file.exists():
-        # Optuna would append to any file.
-        with file.open("rb") as stream:
-            if (first := stream.readline()) and not first.startswith(b'{"op_code"'):
-                raise DataError(f"{file} is not a file of Optuna trials: choose another file.")
-    # Optuna's default lock is a symbolic link, which most Windows users may not create.
-    lock = journal.JournalFileOpenLock(str(file)) if sys.platform == "win32" else None
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
 
-    class Journal(journal.JournalFileBackend):
-        def append_logs(self, logs: list[dict[str, Any]]) -> None:
-            # Ctrl-C would leave the lock behind, for which the next run would wait.
-            with uninterrupted():
-                super().append_logs(logs)
 
-    return optuna.storages.JournalStorage(Journal(str(file), lock_obj=lock))
+def _earlier(error: BaseException) -> Iterator[BaseException]:
+    """The errors during which an error was raised, latest first."""
+    while error.__context__ is not None:
+        error = error.__context__
+        yield error
+
+
+def _storage(file: TrialsFile) -> Any:
+    import optuna
+
+    backend: Any = file  # it has the methods of Optuna's base class, which is not imported where it is not needed
+    storage = optuna.storages.JournalStorage(backend)
+    names = [study.study_name for study in storage.get_all_studies()]
+    if names not in ([], [_NAME]):
+        raise DataError(f"{file.file} has the trials of another study of Optuna: choose another file.")
+    return storage
+
+
+def _check_trials(file: TrialsFile, study: Any, tuned: Mapping[str, Range]) -> None:
+    """Raise an error if the trials of a file are not as a search with these parameters wrote them."""
+    if study.direction.name != "MAXIMIZE":
+        file.refuse("the search does not maximize")
+    expected = {name: _distribution(span) for name, span in tuned.items()}
+    for trial in study.get_trials(deepcopy=False):
+        asked = trial.system_attrs.get("fixed_params", {})
+        if any(trial.distributions[name] != expected[name] for name in trial.params) or not all(
+            _is_within(value, tuned[name]) for given in (trial.params, asked) for name, value in given.items()
+        ):
+            file.refuse(f"trial {trial.number + 1} has parameters outside of their ranges")
+        for value in (*trial.intermediate_values.values(), *(trial.values or ())):
+            float(value)
+    finished_trials(study, tuned)
+
+
+def _distribution(span: Range) -> Any:
+    from optuna import distributions
+
+    if isinstance(span, Choice):
+        return distributions.CategoricalDistribution([str(value) for value in span.values])
+    if isinstance(span, IntRange):
+        return distributions.IntDistribution(span.low, span.high, log=span.log)
+    return distributions.FloatDistribution(span.low, span.high, log=span.log)
+
+
+def _is_within(value: Any, span: Range) -> bool:
+    if isinstance(span, Choice):
+        return value in [str(each) for each in span.values]
+    return bool(span.low <= value <= span.high)

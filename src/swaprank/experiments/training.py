@@ -19,6 +19,7 @@ from swaprank.rankers.endings import ending
 from swaprank.rankers.on_cluster import learn_on_cluster
 from swaprank.rankers.rounds import Callback, as_checkpoint
 from swaprank.reading.read import read_matching
+from swaprank.rendering.escaping import printable
 from swaprank.rendering.result import json_text, plain
 
 _OTHERS_WAIT = 2.0
@@ -171,7 +172,7 @@ def run_on_mpi(
             raise
         if collective.rank > 0:
             time.sleep(_OTHERS_WAIT)
-        sys.stderr.write(f"error: {error.for_command_line()}\n")
+        sys.stderr.write(f"error: {printable(error.for_command_line())}\n")
         sys.stderr.flush()
         collective.abort(exit_code)
         os._exit(exit_code)

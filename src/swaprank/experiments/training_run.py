@@ -12,7 +12,7 @@ from swaprank.environment import versions
 from swaprank.errors import DataError, ParameterError, Wording
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
-from swaprank.files import file_digest, replacing, writable_target, written_directly
+from swaprank.files import file_digest, file_in, replacing, writable_target, written_directly
 from swaprank.model_files.container import check_target
 from swaprank.reading.formats import is_bins, is_table
 from swaprank.registry import ranker_class, ranker_maker
@@ -93,7 +93,7 @@ def write_record(run: TrainingRun, file: Path, ranker: sr.Ranker, data: Mapping[
         data: Sizes and digests of train, valid and base_ranker, as far as they are known.
     """
     digest = file_digest(run.output)
-    with replacing(file) as stream:
+    with replacing(file_in(file.parent, file.name)) as stream:
         stream.write(f"{FIRST_LINE}\n{toml_text(_record(run, file.parent, ranker, data, digest))}\n".encode())
     return digest
 
@@ -143,7 +143,7 @@ def check_outputs(run: TrainingRun) -> None:
         raise DataError(f"{run.output}: this is the name of the training record; end the model's name in .swaprank.")
     if run.record is None:
         return
-    writable_target(run.record)
+    writable_target(file_in(run.record.parent, run.record.name))
     if run.record.is_file():
         with run.record.open(encoding="utf-8", errors="replace") as stream:
             if stream.readline().rstrip("\n") != FIRST_LINE:

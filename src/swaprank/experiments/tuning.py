@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, final
 
 from sklearn.base import clone
@@ -16,7 +15,7 @@ from swaprank.experiments.optuna_study import check_optuna, finished_trials, ope
 from swaprank.experiments.ranker_parameters import Range, as_range, default_ranges, fixed_while_tuning, parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
 from swaprank.experiments.tuning_result import Tuning
-from swaprank.files import uninterrupted
+from swaprank.files import file_in, uninterrupted
 from swaprank.model_files.plain_json import format_parameters
 from swaprank.parameters import own_name
 from swaprank.rankers.rounds import Callback, shown_trainings
@@ -156,7 +155,7 @@ def run_tuning(
             ranges=tuned,
             n_trials=n_trials,
             timeout=timeout,
-            storage=Path(run.output).with_suffix(".trials"),
+            storage=file_in(run.record.parent, f"{run.record.stem}.trials"),
             random_state=run.seed or 0,
             callbacks=callbacks,
             log=log,

@@ -22,7 +22,12 @@ from swaprank.rendering.tables import Blocks, Table
 
 
 class FeatureChange(NamedTuple):
-    """A change of one feature, and what it does."""
+    """A change of one feature, and what it does.
+
+    >>> import swaprank as sr
+    >>> sr.instruments.FeatureChange("price", 9.5, 8.0, score=0.7, rank=3).new_value
+    8.0
+    """
 
     feature: str
     value: Value

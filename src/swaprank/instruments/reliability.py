@@ -109,7 +109,7 @@ def reliability(ranker: Ranker, data: Dataset, *, n_bins: int = 10) -> Reliabili
     (5, 50)
     """
     check_parameter("n_bins", n_bins, Bounds(True, 1, 1000))
-    calibration = ranker.calibration_
+    calibration = ranker.check_calibrated()
     predicted = np.asarray(data.by_query(ranker.calibrated(data)))
     labels = np.asarray(data.by_query(data.labels), np.float64)
     # Equal predictions are in one bin.

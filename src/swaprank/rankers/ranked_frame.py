@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import Grouping, group_rows
-from swaprank.errors import DataError
+from swaprank.errors import ArgumentError
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.result import Backend, make_frame
 
@@ -28,7 +28,7 @@ def ranked_frame(ranker: "Ranker", X: Any, qid: Any, k: int | None, backend: Bac
     if k is not None:
         check_parameter("k", k, Bounds(True, 1, 10**9))
     if isinstance(X, Dataset) and qid is not None:
-        raise DataError("a Dataset has query ids of its own: rank takes qid only with a feature matrix.")
+        raise ArgumentError("a Dataset has query ids of its own: rank takes qid only with a feature matrix.")
     scores = np.asarray(ranker.predict(X))
     if isinstance(X, Dataset):
         grouping, docid = Grouping(X.qids, X.indptr, X.order), X.docid

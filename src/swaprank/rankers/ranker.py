@@ -212,9 +212,13 @@ class Ranker(Parameters, BaseEstimator, ABC):
         return calibrated
 
     @property
-    def calibration_(self) -> Calibration:
-        """The function from scores to probabilities or labels; ParameterError before `calibrate`."""
-        found = self.learned_.calibration
+    def calibration_(self) -> Calibration | None:
+        """The function from scores to probabilities or labels; None before `calibrate`."""
+        return self.learned_.calibration
+
+    def check_calibrated(self) -> Calibration:
+        """The function from scores to probabilities or labels; ParameterError if there is none yet."""
+        found = self.calibration_
         if found is None:
             raise ParameterError(
                 "this ranker is not calibrated: ",
@@ -224,7 +228,7 @@ class Ranker(Parameters, BaseEstimator, ABC):
 
     def calibrated(self, X: Any) -> Floats:
         """Probabilities of relevance or expected labels, one per row: `predict`, calibrated. The order is the same."""
-        return self.calibration_.of(self.predict(X))
+        return self.check_calibrated().of(self.predict(X))
 
     def predict_stage(self, X: Any, n_stages: int) -> Floats:
         """Scores by the first parts of the model only, such as its first trees."""

@@ -18,6 +18,7 @@ from swaprank.data.side_columns import number_values
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.metrics.relevance import GivenPairs
 from swaprank.models.model import Model
 from swaprank.parameters import parameter
 from swaprank.peer_names import check_arguments
@@ -265,7 +266,9 @@ class TrainableRanker(Ranker):
         # An objective of the user's own learns from what it likes; a pointwise loss also from what scores leave over.
         has_objective = not isinstance(getattr(self, "objective", ""), str)
         other = (has_pairs and self.can.pairs) or (has_start and self.can.needs == "labels")
-        return "nothing" if has_objective or other else self.can.needs
+        # Rankers that cannot learn from given pairs say so themselves.
+        of_pairs = isinstance(self.training_metric(), GivenPairs)
+        return "nothing" if has_objective or other or of_pairs else self.can.needs
 
     def _seed(self) -> int:
         """The seed of all random choices; rankers without any have 0."""

@@ -21,7 +21,7 @@ def check_names(source: bytes, separator: str, file: Path) -> None:
     swaprank.errors.DataError: data.csv, line 1: two columns have the name 'age': rename or delete one of them.
     """
     line, record = next(((line, record) for line, record in _records(source) if record.strip()), (1, b""))
-    names = _values(record, separator)
+    names = _names(record, separator)
     twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if twice is not None:
         raise DataError(f"{file}, line {line}: two columns have the name '{twice}': rename or delete one of them.")
@@ -44,7 +44,8 @@ def check_lengths(source: bytes, separator: str, file: Path, n_before: int = 0) 
         is_blank = not record.strip(b"\r\n")
         if not width and is_blank:
             continue
-        found = len(_values(record, separator)) if _QUOTE in record else record.count(mark) + 1
+        # Separators count outside of quotes; a doubled quote in quotes has nothing between its halves.
+        found = sum(part.count(mark) for part in record.split(_QUOTE)[::2]) + 1
         width = width or found
         if is_blank and width > 1:
             raise DataError(f"{file}, line {line + n_before} is empty: delete it.")
@@ -67,6 +68,6 @@ def _records(source: bytes) -> Iterator[tuple[int, bytes]]:
         yield start, pending
 
 
-def _values(record: bytes, separator: str) -> list[str]:
+def _names(record: bytes, separator: str) -> list[str]:
     text = record.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
-    return next(csv.reader([text], delimiter=separator), [])
+    return next(csv.reader(text.splitlines(keepends=True), delimiter=separator), [])

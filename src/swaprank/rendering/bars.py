@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from swaprank.rendering.escaping import printable, printable_line
+
 LOGGER = logging.getLogger("swaprank")
 """Progress at the level INFO, for those who set up logging; warnings are given by `warnings`, not here."""
 LOGGER.addHandler(logging.NullHandler())
@@ -21,7 +23,7 @@ PrintLine: TypeAlias = Callable[[str], None]
 def print_progress(line: str) -> None:
     """Print a line at once: to standard error, or in a notebook, which shows that as an error, to standard output."""
     stream = sys.stdout if _in_notebook() else sys.stderr
-    stream.write(f"{line}\n")
+    stream.write(f"{printable(line)}\n")
     stream.flush()
 
 
@@ -48,7 +50,7 @@ def terminal_bar() -> Iterator[UpdateBar]:
         rich_progress.BarColumn(),
         rich_progress.MofNCompleteColumn(),
         rich_progress.TimeRemainingColumn(),
-        rich_progress.TextColumn("{task.description}"),
+        rich_progress.TextColumn("{task.description}", markup=False),
     )
     with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task, current_title = bar.add_task("", total=None), ""
@@ -59,7 +61,8 @@ def terminal_bar() -> Iterator[UpdateBar]:
                 # A new task has its own remaining time.
                 bar.remove_task(task)
                 task, current_title = bar.add_task("", total=None), title
-            bar.update(task, total=total or None, completed=done, description=f"{title}  {details}".strip())
+            shown = printable_line(f"{title}  {details}".strip())
+            bar.update(task, total=total or None, completed=done, description=shown)
 
         yield update
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+from swaprank.rendering.escaping import printable, printable_line
+
 _TABLE = "border-collapse:collapse;margin:.5em 0;font-size:inherit;font-variant-numeric:tabular-nums"
 _CELL = "padding:.15em .7em;white-space:nowrap"
 _RULE = ";border-bottom:1px solid currentColor"
@@ -32,16 +34,16 @@ def blocks_text(parts: Blocks) -> str:
 
     def text(part: Table | str) -> str:
         if isinstance(part, str):
-            return part
+            return printable(part)
         table = text_table(part.header, part.rows, part.left)
-        return f"{table}\n{part.note}" if part.note else table
+        return f"{table}\n{printable(part.note)}" if part.note else table
 
     return "\n\n".join(map(text, parts))
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """A table with a header and a line below it; the first `left` columns are left-aligned, others right-aligned."""
-    cells = [list(header), *map(list, rows)]
+    cells = [[printable_line(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
@@ -51,7 +53,8 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int =
         ]
         return "  ".join(padded).rstrip()
 
-    return "\n".join([line(header), "  ".join("-" * width for width in widths), *(line(row) for row in rows)])
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([line(cells[0]), rule, *map(line, cells[1:])])
 
 
 def blocks_html(parts: Blocks) -> str:

@@ -133,11 +133,45 @@ def metrics_section(subject: Subject) -> Section:
     """
     pairs = list(zip(subject.evaluation.results, subject.comparison.differences, strict=True))
     scale = _common_scale(subject)
+    named = [(tag("b", str(result.metric)), result, difference) for result, difference in pairs]
+    words = (
+        f"Means over the queries, and differences from {subject.baseline} query by query, with 95% intervals. The "
+        "randomization test gives the probability p of a difference at least as large if both rankings were equally "
+        "good."
+    )
+    rule = subject.comparison.correction()
+    conventions = tag("dl", *(_convention(result) for result in subject.evaluation.results), class_="terms")
+    shown = results_table("Metric", named, scale)
+    note = paragraph(f"{rule[:1].upper()}{rule[1:]}", class_="note") if rule else ""
+    return section("metrics", "Metrics", words, shown, note, details("Definitions of these metrics", conventions))
+
+
+def results_table(
+    what: str,
+    rows: Sequence[tuple[Html, sr.evaluation.MetricResult, sr.evaluation.Difference]],
+    scale: Scale | None,
+) -> Html:
+    """A table of means and differences with their intervals, one row per metric or per segment.
+
+    Args:
+        what: What the rows are.
+        rows: What each row is called, its mean and its difference from the baseline.
+        scale: The scale of all differences; None if each has its own.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.markup import Html
+    >>> from swaprank.reporting.metric_results import results_table
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> comparison = sr.compare(data, {"bad": -data.labels, "good": data.labels}, "map")
+    >>> row = comparison.evaluations["good"]["map"], comparison.differences[0]
+    >>> "Interval of the mean" in results_table("Metric", [(Html("map"), *row)], None)
+    True
+    """
     intervals = ("Interval of the mean", "Interval of the difference")
-    header = ["Metric", "Mean", intervals[0], "Baseline", "Difference", intervals[1], _ruler(scale), "p"]
-    rows = [
+    header = [what, "Mean", intervals[0], "Baseline", "Difference", intervals[1], _ruler(scale), "p"]
+    cells = [
         [
-            tag("b", str(result.metric)),
+            name,
             tag("b", decimals(result.mean)),
             _span(*result.interval, signed=False),
             decimals(difference.baseline_mean),
@@ -150,18 +184,9 @@ def metrics_section(subject: Subject) -> Section:
             ),
             probability(difference.p_randomization),
         ]
-        for result, difference in pairs
+        for name, result, difference in rows
     ]
-    words = (
-        f"Means over the queries, and differences from {subject.baseline} query by query, with 95% intervals. The "
-        "randomization test gives the probability p of a difference at least as large if both rankings were equally "
-        "good."
-    )
-    rule = subject.comparison.correction()
-    conventions = tag("dl", *(_convention(result) for result in subject.evaluation.results), class_="terms")
-    shown = table(header, rows, class_="data metrics", stacks=True)
-    note = paragraph(f"{rule[:1].upper()}{rule[1:]}", class_="note") if rule else ""
-    return section("metrics", "Metrics", words, shown, note, details("Definitions of these metrics", conventions))
+    return table(header, cells, class_="data metrics", stacks=True)
 
 
 def _convention(result: sr.evaluation.MetricResult) -> Html:
@@ -172,7 +197,7 @@ def _convention(result: sr.evaluation.MetricResult) -> Html:
 
 
 def _span(low: float, high: float, signed: bool) -> str:
-    return f"{decimals(low, signed=signed)} to {decimals(high, signed=signed)}"
+    return "-" if np.isnan(low) else f"{decimals(low, signed=signed)} to {decimals(high, signed=signed)}"
 
 
 def _common_scale(subject: Subject) -> Scale | None:

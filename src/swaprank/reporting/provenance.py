@@ -18,6 +18,7 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.environment import versions
+from swaprank.evaluation.segments import keep_column
 from swaprank.experiments.training_run import read_record
 from swaprank.files import existing_file, file_digest
 from swaprank.model_files.container import parse_model
@@ -77,9 +78,9 @@ def ranker_from(given: sr.Ranker | AnyPath) -> tuple[sr.Ranker, FileInfo | None]
 
 
 def data_from(
-    given: sr.Dataset | AnyPath, ranker: sr.Ranker, columns: Mapping[str, Any] | None = None
+    given: sr.Dataset | AnyPath, ranker: sr.Ranker, columns: Mapping[str, Any] | None = None, by: object = None
 ) -> tuple[sr.Dataset, FileInfo | None]:
-    """A data set with the features of the ranker, or a file of it; `columns` are those of a table.
+    """A data set with the features of the ranker, or a file of it; `columns` are those of a table, as is that of `by`.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.provenance import data_from
@@ -92,7 +93,8 @@ def data_from(
     if not isinstance(given, str | os.PathLike):
         raise sr.errors.DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
     names = [str(name) for name in ranker.feature_names_in_]
-    data = read_matching(given, names, ranker.categories_, **(columns or {}))
+    options = dict(columns or {}) if by in names else keep_column(columns or {}, by, given)
+    data = read_matching(given, names, ranker.categories_, **options)
     return ranker.matched(data), file_info(given)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.evaluation.segments import By
 from swaprank.files import replacing, writable_target
 from swaprank.instruments.explain import query_number
 from swaprank.metrics.metric import bind_metric
@@ -23,6 +24,7 @@ from swaprank.reporting.metric_results import headline, metrics_section
 from swaprank.reporting.page import make_page, notebook_frame
 from swaprank.reporting.provenance import AnyPath, DataSource, FileInfo, data_from, provenance_section, ranker_from
 from swaprank.reporting.ranked_queries import ranked_section
+from swaprank.reporting.segments import segments_section
 from swaprank.reporting.subject import Baseline, Section, Subject, best_feature, column_baseline, make_subject
 from swaprank.reporting.win_loss import win_loss_section
 
@@ -73,6 +75,7 @@ def report(
     convention: str = "standard",
     baseline: sr.Ranker | str | os.PathLike[str] | None = None,
     baseline_feature: str | None = None,
+    by: By | None = None,
     qids: Sequence[Any] = (),
     train: sr.Dataset | str | os.PathLike[str] | None = None,
     certify: sr.instruments.Certificate | bool = False,
@@ -92,6 +95,8 @@ def report(
         baseline: A ranker or a model file to compare with.
         baseline_feature: A feature or side column to compare with instead; "-price" ranks the smallest price first. If
             neither is given, the baseline is the single feature that ranks this data best.
+        by: Show segments of the queries, too: the name of a side column or a feature with one value per query;
+            "n_documents" or "n_relevant", the size of queries in ranges; or one value per query.
         qids: Queries whose ranked lists are shown. If empty: the best, the median and the worst query.
         train: The training data of the ranker, to describe it and to certify the ranker on it.
         certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`.
@@ -113,15 +118,16 @@ def report(
             "give ", sr.errors.Hint("baseline"), " or ", sr.errors.Hint("baseline_feature"), ", not both."
         )
     asked = [_CERTIFY] if certify else []
-    begin = _announcer([_READ, _SCORE, *_SECTIONS, *asked, _PROVENANCE], progress)
+    makers = {name: made for name, made in _SECTIONS.items() if name != _SEGMENTS or by is not None}
+    begin = _announcer([_READ, _SCORE, *makers, *asked, _PROVENANCE], progress)
     begin(_READ)
-    inputs = _read(ranker, data, train, columns or {})
+    inputs = _read(ranker, data, train, columns or {}, by)
     for qid in qids:
         query_number(inputs.test.data, qid)
     begin(_SCORE)
-    subject = _subject(inputs, metrics, convention, baseline, baseline_feature)
+    subject = _subject(inputs, metrics, convention, baseline, baseline_feature, by)
     sections = []
-    for name, make_section in _SECTIONS.items():
+    for name, make_section in makers.items():
         begin(name)
         sections.append(make_section(subject, qids))
     certificate = None
@@ -164,9 +170,10 @@ def _read(
     data: sr.Dataset | AnyPath,
     train: sr.Dataset | AnyPath | None,
     columns: Mapping[str, Any],
+    by: By | None,
 ) -> _Inputs:
     model, file = ranker_from(ranker)
-    test = DataSource("Data", *data_from(data, model, columns))
+    test = DataSource("Data", *data_from(data, model, columns, by))
     trained_on = None if train is None else DataSource("Training data", *data_from(train, model, columns))
 
     def scores_of(other: sr.Ranker) -> Floats:
@@ -183,6 +190,7 @@ def _subject(
     convention: str,
     baseline: sr.Ranker | AnyPath | None,
     baseline_feature: str | None,
+    by: By | None,
 ) -> Subject:
     data = inputs.test.data
     chosen = (
@@ -195,11 +203,13 @@ def _subject(
     else:
         other, file = ranker_from(baseline)
         against = Baseline(_model_name(other, file), inputs.scores_of(other))
-    return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file))
+    return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file), by)
 
 
+_SEGMENTS = "segments"
 _SECTIONS: dict[str, Callable[[Subject, Sequence[Any]], Section]] = {
     "metrics": lambda subject, qids: metrics_section(subject),
+    _SEGMENTS: lambda subject, qids: segments_section(subject),
     "learning curves": lambda subject, qids: learning_section(subject),
     "query by query": lambda subject, qids: win_loss_section(subject),
     "ranked lists": ranked_section,

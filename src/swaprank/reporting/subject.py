@@ -10,6 +10,7 @@ import swaprank as sr
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import query_of_row
 from swaprank.evaluation.given_scores import column_scores
+from swaprank.evaluation.segments import By
 from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.reporting.markup import Html, join, paragraph
@@ -76,6 +77,8 @@ class Subject:
     baseline: str
     """The name of the baseline."""
     comparison: sr.evaluation.Comparison
+    segments: sr.evaluation.SegmentComparison | None
+    """The comparison in segments of the queries, if they were asked for."""
 
     @property
     def evaluation(self) -> sr.evaluation.Evaluation:
@@ -109,8 +112,9 @@ def make_subject(
     metrics: str | sr.metrics.Metric | Iterable[str | sr.metrics.Metric],
     baseline: Baseline | None = None,
     name: str | None = None,
+    by: By | None = None,
 ) -> Subject:
-    """Score, evaluate and compare. If there is no baseline, compare with the best single feature.
+    """Score, evaluate and compare, also by segments. If there is no baseline, compare with the best single feature.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.subject import make_subject
@@ -124,8 +128,10 @@ def make_subject(
     against = best_feature(data, parsed[0]) if baseline is None else baseline
     other = f"{against.name} (baseline)" if against.name == name else against.name
     scores = ranker.predict(data)
-    comparison = sr.compare(data, {other: against.scores, name: scores}, parsed)
-    return Subject(ranker, data, scores, name, other, comparison)
+    systems = {other: against.scores, name: scores}
+    segments = None if by is None else sr.compare(data, systems, parsed, by=by)
+    comparison = sr.compare(data, systems, parsed) if segments is None else segments.whole
+    return Subject(ranker, data, scores, name, other, comparison, segments)
 
 
 def column_baseline(data: sr.Dataset, column: str) -> Baseline:

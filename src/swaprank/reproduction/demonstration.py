@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import swaprank as sr
-from swaprank.files import replacing
+from swaprank.files import file_in, replacing
 
 METRIC = "ndcg@10"
 MARKER_FILE = "about.txt"
@@ -58,6 +58,8 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, sr.Dataset]:
         raise sr.errors.DataError(
             f"{folder} has files that the demo did not create and might overwrite: choose another folder."
         )
+    for path in folder.iterdir():
+        file_in(folder, path.name)
     with replacing(marker) as stream:
         stream.write(b"Created by `swaprank demo`. Running it again overwrites these files.\n")
     generated = sr.datasets.random_search(tuple(QUERIES.values()), random_state=random_state)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import swaprank as sr
-from swaprank.files import replacing
+from swaprank.files import file_in, replacing
 from swaprank.rendering.result import plain
 from swaprank.reproduction.experiment import Settings
 
@@ -65,4 +65,4 @@ def _file(settings: Settings, step: str, ending: str) -> Path | None:
     settings.output.mkdir(parents=True, exist_ok=True)
     words = f"{step} {'quick ' if settings.quick else ''}seed {settings.random_state}".split()
     name = "".join(c if c.isalnum() or c in ".@-" else "_" for c in "-".join(words))
-    return settings.output / f"{name}{ending}"
+    return file_in(settings.output, f"{name}{ending}")

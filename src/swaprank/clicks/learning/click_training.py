@@ -9,6 +9,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.clicks.bias.propensities import Propensities
 from swaprank.clicks.learning.correction_choice import correction_helps
 from swaprank.clicks.learning.relevance_estimates import row_shares
+from swaprank.clicks.learning.session_data import session_data
 from swaprank.clicks.learning.training_bias import bias_for_training, bias_of_moves, warn_if_contradicted
 from swaprank.clicks.learning.training_data import shown_relevance, unbiased
 from swaprank.clicks.logs.click_counts import ClickCounts, count_log, sums
@@ -66,7 +67,8 @@ def train(
             (for which the ranker is trained six times, on two thirds of the queries). If no document tells, ranker and
             position bias are learned together: the ranker is trained, tells which documents should be similar, these
             tell the position bias, and so on. If there are few clicks in all, the ranker is trained on click rates.
-            Trust bias is taken into account only if it is given.
+            Trust bias is taken into account only if it is given. If every query was asked once, as where session and
+            query are the same column, lists and labels are those of `session_data`.
         valid: Other sessions, best of other queries, for early stopping: an unbiased estimate of the ranker's metric.
         n_rounds: If ranker and position bias are learned together, the ranker is trained at most so many times. It ends
             when the bias has settled.
@@ -79,7 +81,7 @@ def train(
     >>> trained.propensities.examination.round(2).tolist(), truth.propensities.examination.round(2).tolist()
     ([1.0, 0.5, 0.34, 0.25], [1.0, 0.5, 0.33, 0.25])
     """
-    _check_metric(ranker)
+    check_linear_gains(ranker)
     check_parameter("n_rounds", n_rounds, Bounds(True, 1, 2**62))
     if propensities is not None:
         warn_if_contradicted(log, propensities)
@@ -87,11 +89,27 @@ def train(
     else:
         moves = bias_of_moves(log)
         if moves is None and float(log.click.sum()) >= _FEWEST_CLICKS * log.max_position:
-            return _train_together(ranker, log, valid, int(n_rounds), callbacks)
-        known = _best_known(ranker, log, moves, valid)
-    watched = None if valid is None else unbiased(valid, known)
-    ranker.fit(unbiased(log, known), valid=watched, callbacks=callbacks)
+            known = _train_together(ranker, log, valid, int(n_rounds), callbacks)
+            if _asked_again(log):
+                return TrainedOnClicks(ranker, known)
+        else:
+            known = _best_known(ranker, log, moves, valid)
+    watched = None if valid is None else _labeled(valid, known)
+    ranker.fit(_labeled(log, known), valid=watched, callbacks=callbacks)
     return TrainedOnClicks(ranker, known)
+
+
+def _asked_again(log: ClickLog) -> bool:
+    """True if some query has several sessions."""
+    return len(np.unique(log.query)) < log.n_sessions
+
+
+def _labeled(log: ClickLog, known: Propensities) -> Dataset:
+    """Labels averaged over the sessions of a query; or of single sessions, if every query was asked once.
+
+    A single click over its propensity, cut off at 1, would be 1 at every place: without any correction.
+    """
+    return unbiased(log, known) if _asked_again(log) else session_data(log, known)
 
 
 def _best_known(
@@ -106,7 +124,8 @@ def _best_known(
 
 def _train_together(
     ranker: TrainableRanker, log: ClickLog, valid: ClickLog | None, n_rounds: int, callbacks: Sequence[Callback]
-) -> TrainedOnClicks:
+) -> Propensities:
+    """Train the ranker, and return the position bias that it was trained with."""
     first = Propensities(np.ones(log.max_position))
     data, watched = unbiased(log, first), None if valid is None else unbiased(valid, first)
     counts, _ = count_log(log, log.max_position)
@@ -121,7 +140,7 @@ def _train_together(
         # Only the labels change.
         data = _relabeled(data, log, found)
         watched = None if valid is None or watched is None else _relabeled(watched, valid, found)
-    return TrainedOnClicks(ranker, Propensities(found, method=f"together with {type(ranker).__name__}"))
+    return Propensities(found, method=f"together with {type(ranker).__name__}")
 
 
 def _in_bins(data: Dataset, ranker: TrainableRanker) -> Dataset:
@@ -141,7 +160,7 @@ def _relabeled(data: Dataset, log: ClickLog, examination: Floats) -> Dataset:
     return data.replace(labels=shown_relevance(log, row_shares(log, Propensities(examination)))[1])
 
 
-def _check_metric(ranker: TrainableRanker) -> None:
+def check_linear_gains(ranker: TrainableRanker) -> None:
     """Labels from clicks are gains that add up: raise MetricError for metrics that use labels in another way."""
     metric = ranker.training_metric()
     if isinstance(metric, DiscountedGain) and metric.gain != "exp2":

@@ -8,7 +8,7 @@ from swaprank.arrays import Floats
 from swaprank.clicks.bias.propensities import Propensities
 from swaprank.clicks.logs.click_counts import sums
 from swaprank.clicks.logs.click_log import ClickLog
-from swaprank.clicks.logs.logged_propensities import inverse_propensities
+from swaprank.clicks.logs.logged_propensities import check_clip, inverse_propensities
 from swaprank.errors import Hint, ParameterError
 from swaprank.parameters import check_word
 
@@ -49,8 +49,7 @@ def row_shares(
             alike, whatever the production ranker knew of their users.
     """
     check_word("estimator", estimator, get_args(Estimator))
-    if not 0 <= clip < 1:
-        raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
+    check_clip(clip)
     if clip and estimator != "ips":
         raise ParameterError(
             Hint("clip", clip), " is for ", Hint("estimator", "ips"), f": '{estimator}' has no weights to clip."

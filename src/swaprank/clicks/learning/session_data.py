@@ -44,7 +44,7 @@ def session_data(log: ClickLog, propensities: Propensities, *, clip: float = 0.0
     features = features_of(log)
     clicked = np.flatnonzero(np.maximum.reduceat(log.click, log.indptr[:-1]) > 0)
     if len(clicked) == 0:
-        raise DataError("no session has a click: there is nothing to learn from.")
+        raise DataError("no document was clicked: there is nothing to learn from.")
     part = log.subset(clicked)
     alpha, beta = propensities.of_rows(part)
     labels = (part.click - beta) / np.maximum(alpha, clip)

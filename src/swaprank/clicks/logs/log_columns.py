@@ -12,7 +12,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import first_appearance_codes, query_of_row
 from swaprank.data.id_numbers import Numbered, numbered_ids, numbered_keys, row_count
 from swaprank.data.row_values import number_column
-from swaprank.errors import DataError, Hint, Part, Wording
+from swaprank.errors import DataError, Hint, Part, Row, Wording
 from swaprank.kernels import kernel
 
 _ANY_CLICK = Hint("binary", True, "--binary")
@@ -98,8 +98,10 @@ def checked_clicks(click: Any, n_rows: int, binary: bool) -> Floats:
     if column.min() < 0 or (not binary and column.max() > 1):
         row = int(np.argmax((column < 0) | (column > 1)))
         raise DataError(
-            f"click, row {row}: {column[row]:g} was found, but it must be a number from 0 to 1. For numbers of clicks, "
-            "any of which is a click, give ",
+            "click, ",
+            Row(row),
+            f": {column[row]:g} was found, but it must be a number from 0 to 1. For numbers of clicks, any of which is "
+            "a click, give ",
             _ANY_CLICK,
             "; divide grades such as dwell time by the largest.",
         )
@@ -112,7 +114,7 @@ def numbers_between(name: str, values: Any, n_rows: int, *, above_zero: bool = F
     if column.min() < 0 or column.max() > 1 or (above_zero and column.min() == 0):
         row = int(np.argmax((column < 0) | (column > 1) | (above_zero & (column == 0))))
         what = "above 0, up to 1" if above_zero else "from 0 to 1"
-        raise DataError(f"{name}, row {row}: {column[row]:g} was found, but it must be a number {what}.")
+        raise DataError(f"{name}, ", Row(row), f": {column[row]:g} was found, but it must be a number {what}.")
     return column
 
 
@@ -131,8 +133,11 @@ def features_of_pairs(features: Features, pair: Ints, n_pairs: int, pair_name: A
         if len(bad):
             row = rows.start + int(bad[0])
             raise DataError(
-                f"{pair_name(pair[row])} has different features in row {first[pair[row]]} and row {row}. The features "
-                "of a document must not change within a log: name those that do not with ",
+                f"{pair_name(pair[row])} has different features in ",
+                Row(int(first[pair[row]])),
+                " and ",
+                Row(row),
+                ". The features of a document must not change within a log: name those that do not with ",
                 Hint("features", [...], "--features"),
                 Wording(", or give features=[] and join them later", ""),
                 ". If they describe the session, such as its time or user, let every page be a query of its own: ",
@@ -198,8 +203,9 @@ def checked_positions(position: Any, n_rows: int) -> NDArray[np.int32]:
         row = int(np.argmax((places < 1) | (places > LAST_POSITION) | (places != np.round(places))))
         advice = " Add 1 to positions that are counted from 0." if places[row] == 0 else ""
         raise DataError(
-            f"position, row {row}: {places[row]:g} was found, but positions are whole numbers from 1 to "
-            f"{LAST_POSITION:,}." + advice
+            "position, ",
+            Row(row),
+            f": {places[row]:g} was found, but positions are whole numbers from 1 to {LAST_POSITION:,}.{advice}",
         )
     return places.astype(np.int32)
 

@@ -17,7 +17,7 @@ from swaprank.clicks.logs.table_files import TableRoles, check_is_table, file_co
 from swaprank.data.frames import role_columns
 from swaprank.data.id_numbers import Numbered, numbered_ids, numbered_keys, row_count
 from swaprank.data.row_values import number_column
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Row
 from swaprank.files import existing_file
 from swaprank.rendering.result import Backend, make_frame
 from swaprank.rendering.tables import counted
@@ -80,8 +80,9 @@ class LogCounts(ReadOnly):
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(
-                f"row {row} was shown {n_shown[row]:g} times and clicked {n_clicks[row]:g} times: give whole numbers, "
-                "and not more clicks than it was shown."
+                Row(row),
+                f" was shown {n_shown[row]:g} times and clicked {n_clicks[row]:g} times: give whole numbers, and not "
+                "more clicks than it was shown.",
             )
         groups = {name: checked_context(name, values, n_rows) for name, values in (context or {}).items()}
         self._fill(**_added_up(queries, documents, places, n_shown.astype(np.int64), n_clicks, groups))

@@ -10,7 +10,7 @@ from swaprank.clicks.logs.log_columns import table_roles, with_qid
 from swaprank.clicks.logs.table_files import check_is_table, file_columns, naming, write_columns
 from swaprank.clicks.logs.ubi_files import ubi_columns
 from swaprank.clicks.logs.wide_files import wide_columns
-from swaprank.errors import DataError, Wording
+from swaprank.errors import DataError, Hint, ParameterError, Wording
 from swaprank.files import existing_file
 from swaprank.parameters import check_word
 from swaprank.reading.formats import Paths
@@ -66,6 +66,7 @@ def read_clicks(
     ClickLog(2 sessions, 6 rows, 1 query, 3 documents, positions 1 to 3, 16.7% clicked)
     """
     check_word("schema", schema, get_args(Schema))
+    _check_used(schema, propensity, features, binary, actions)
     if schema == "ubi":
         words = [actions] if isinstance(actions, str) else list(actions)
         return ClickLog(**ubi_columns(_files(path), words, context))
@@ -83,6 +84,18 @@ def read_clicks(
         names = {"session": session, "qid": qid, "docid": docid, "position": position, "click": click}
         columns = with_qid(file_columns(file, table_roles(names, propensity, features, context)))
         return ClickLog(**columns, binary=binary)
+
+
+def _check_used(
+    schema: Schema, propensity: str | None, features: Sequence[str] | None, binary: bool, actions: Sequence[str]
+) -> None:
+    """Raise ParameterError for an argument that this form of a log has no use for: it would be forgotten in silence."""
+    rows_only = {"propensity": propensity is not None, "features": bool(features), "binary": binary}
+    given = rows_only if schema != "rows" else {}
+    given = given | {"actions": list(actions) != ["click"] and schema != "ubi"}
+    for name, is_given in given.items():
+        if is_given:
+            raise ParameterError(Hint(name), " has no use for ", Hint("schema", schema), ".")
 
 
 def _files(path: Paths) -> list[Path]:

@@ -32,6 +32,11 @@ def inverse_propensities(log: ClickLog, clip: float = 0.0) -> Floats:
     >>> inverse_propensities(log).tolist(), inverse_propensities(log, clip=0.25).tolist()
     ([2.0, 10.0], [2.0, 4.0])
     """
-    if not 0 <= clip < 1:
-        raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
+    check_clip(clip)
     return 1.0 / np.maximum(logged_propensities(log), clip)
+
+
+def check_clip(clip: float) -> None:
+    """Raise ParameterError unless divisors can be at least this."""
+    if not 0 <= clip < 1:
+        raise ParameterError(Hint("clip"), f" must be a number from 0 to below 1; found {clip!r}.")

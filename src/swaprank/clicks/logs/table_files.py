@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from swaprank.arrays import AnyArray
 from swaprank.data.frames import role_columns
 from swaprank.data.id_numbers import BLOCK, Numbered
 from swaprank.data.ids import integers_or_text
-from swaprank.errors import DataError, Hint, import_extra
+from swaprank.errors import DataError, Hint, Row, by_line, import_extra
 from swaprank.files import content_suffix, replacing
 from swaprank.reading.block_reading import table_blocks
 from swaprank.reading.formats import TABLE_SUFFIXES, is_table
@@ -27,7 +26,6 @@ _NO_FEATURE = (
     Hint("context", [...], "--context"),
     ".",
 )
-_ROW = re.compile(r"\brow (\d+)\b")
 
 
 class TableRoles(NamedTuple):
@@ -78,7 +76,8 @@ def counting_from(start: int) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(*_with_rows(error, "row", start)) from None
+        later = (Row(part.number + start) if isinstance(part, Row) else part for part in error.args)
+        raise DataError(*later) from None
 
 
 @contextmanager
@@ -87,15 +86,8 @@ def naming(file: Path) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{file}: ", *(_with_rows(error, "line", 2) if is_separated(file) else error.args)) from None
-
-
-def _with_rows(error: DataError, word: str, added: int) -> list[Any]:
-    """The parts of an error, with other numbers of rows."""
-    return [
-        _ROW.sub(lambda row: f"{word} {int(row[1]) + added}", part) if isinstance(part, str) else part
-        for part in error.args
-    ]
+        found = by_line(error, 2) if is_separated(file) else error
+        raise DataError(*([] if str(found).startswith(str(file)) else [f"{file}: "]), found) from None
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -12,7 +12,7 @@ from swaprank.arrays import AnyArray, Floats
 from swaprank.clicks.logs.table_files import TableRoles, columns_by_role
 from swaprank.data.id_numbers import Numbered
 from swaprank.data.ids import integers_or_text
-from swaprank.errors import DataError, did_you_mean
+from swaprank.errors import DataError, Row, did_you_mean
 from swaprank.reading.tables import is_separated, polars_table
 
 _MARKS = re.compile(r"[\s,;|\[\]()'\"]+")
@@ -88,9 +88,10 @@ def _clicks(shown: list[list[str]], given: list[list[str]]) -> Floats:
     if not are_documents:
         row, page, marks = next(each for each in pages if not set(each[2]) <= set(each[1]))
         raise DataError(
-            f"row {row}: the clicks {' '.join(marks)[:40]} fit none of its {len(page)} documents {' '.join(page)[:40]}."
+            Row(row),
+            f": the clicks {' '.join(marks)[:40]} fit none of its {len(page)} documents {' '.join(page)[:40]}."
             " Clicks are the clicked documents of a page, or their positions from 1, or one number from 0 to 1 for "
-            "each document, the same in all rows."
+            "each document, the same in all rows.",
         )
     return _marked([set(marks) for marks in given], shown)
 

@@ -80,7 +80,8 @@ class ModelCheck(Result):
         best, pbm = self.models.scores[0], self.models.scores[names.index("pbm")]
         return (
             f"The model {best.model} predicts held-out clicks better than the position-based one: {best.bits:.4f} bits "
-            f"a row against {pbm.bits:.4f}. Train with its labels, `ClickModel.training_data`."
+            f"a row against {pbm.bits:.4f}. Train with its labels: `ClickModel.training_data`, or `swaprank clicks "
+            f"train --click-model {best.model}`."
         )
 
     def _blocks(self) -> Blocks:
