@@ -7,8 +7,8 @@ no branch on data. Sixty-four documents visit a node together, one per lane of t
 features are codes of one byte (`threshold_codes`). Nodes with a set of categories have codes, too (`forest_layout`).
 
 The bits of eight leaves form a byte, and a node has one step for every byte in which it clears bits: 1.4 on average for
-trees of 64 leaves. Trees that ask few questions, such as symmetric ones, are scored by tables (`answer_tables`), and few
-documents walk down the trees (`tree_walk`).
+trees of 64 leaves. Trees that ask few questions, such as symmetric ones, are scored by tables (`answer_tables`), and
+few documents walk down the trees (`tree_walk`).
 """
 
 from __future__ import annotations
