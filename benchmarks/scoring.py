@@ -1,4 +1,4 @@
-"""Claim: trees are scored faster than by their peers, for one document as for thousands, on one thread and on two.
+"""Claim: leafwise and symmetric trees are scored faster than by peers, for one document as for thousands.
 
     python benchmarks/scoring.py [--runs 12] [--seconds 0.02] [--rows 4000]
 
@@ -7,8 +7,8 @@ same trees are scored by swaprank and, those of LightGBM, by onnxruntime. XGBoos
 read trees of others, and train their own with as many leaves. All score the same float32 rows in the same process, in
 turns, so that other load on the machine affects all of them; the best turn counts, and includes everything from the
 call in Python to the array of scores. With one thread, it is CPU time: other programs would interrupt long calls, but
-not short ones. With two, it is the time on the clock, which is only meaningful on an idle machine. "one row" is LightGBM's C function for a single row with everything prepared,
-called through ctypes. A Scorer always uses one thread.
+not short ones. With two, it is the time on the clock, which is only meaningful on an idle machine. "one row" is
+LightGBM's C function for a single row with everything prepared, called through ctypes. A Scorer always uses one thread.
 
 Scores must be those of the library that trained the trees: swaprank's to the last bit (to 1e-12 for CatBoost, whose
 scale is folded into the leaves), those of onnxruntime, which sums in single precision, to 1e-4.
