@@ -90,7 +90,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
-    booster = trained(rng, options.trees, options.leaves)
+    booster, _, _ = trained(rng, options.trees, options.leaves)
     batches = [generated(rng, options.documents) for _ in range(N_BATCHES)]
     ranker: Any = sr.import_model(booster, n_threads=1)
     with tempfile.TemporaryDirectory() as name:

@@ -1,34 +1,50 @@
-"""Claim: 500 trees x 64 leaves score 2 times faster than onnxruntime and 5 times faster than LightGBM, on one thread.
+"""Claim: leafwise and symmetric trees are scored faster than by peers, for one document as for thousands.
 
-    python benchmarks/scoring.py [--documents 8000] [--trees 500] [--leaves 64] [--runs 9]
+    python benchmarks/scoring.py [--runs 12] [--seconds 0.02] [--rows 4000]
 
-LightGBM trains the trees on generated data (136 features, some values missing). The same trees are converted for
-swaprank and, as a TreeEnsembleRegressor, for onnxruntime. All three score the same float32 array in the same process,
-in turns, and the best of several turns counts. Scores must equal LightGBM's: those of swaprank to the last bit, those
-of onnxruntime, which sums in single precision, to 1e-5 of the largest score times the square root of the number of
-trees.
+LightGBM trains leafwise trees on generated data (136 features, some values missing), and CatBoost symmetric ones. The
+same trees are scored by swaprank and, those of LightGBM, by onnxruntime. XGBoost, YDF and CatBoost (leafwise) cannot
+read trees of others, and train their own with as many leaves. All score the same float32 rows in the same process, in
+turns, so that other load on the machine affects all of them; the best turn counts, and includes everything from the
+call in Python to the array of scores. With one thread, it is CPU time: other programs would interrupt long calls, but
+not short ones. With two, it is the time on the clock, which is only meaningful on an idle machine. "one row" is
+LightGBM's C function for a single row with everything prepared, called through ctypes. A Scorer always uses one thread.
+
+Scores must be those of the library that trained the trees: swaprank's to the last bit (to 1e-12 for CatBoost, whose
+scale is folded into the leaves), those of onnxruntime, which sums in single precision, to 1e-4.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import math
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import catboost
 import lightgbm
 import numpy as np
 import onnx
 import onnxruntime
+import xgboost
+import ydf
 from measuring import machine
 
+import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.models.forest import ARRAYS, Forest, check_forest
-from swaprank.models.forest_scoring import score
+from swaprank.rankers.learned import Learned
 
 N_FEATURES = 136
-Scorer = Callable[[Features], Floats]
+N_DOCUMENTS = (1, 100, 1000, 8000)
+SIZES = ((100, 31), (500, 64))
+"""Trees and leaves."""
+PACKAGES = ("numba", "lightgbm", "onnxruntime", "xgboost", "catboost", "ydf")
+Engine = Callable[[Features], Any]
 
 
 def generated(rng: np.random.Generator, n: int) -> Features:
@@ -40,12 +56,21 @@ def generated(rng: np.random.Generator, n: int) -> Features:
     return X
 
 
-def trained(rng: np.random.Generator, n_trees: int, n_leaves: int) -> lightgbm.Booster:
-    X = generated(rng, 20_000)
+def trained(
+    rng: np.random.Generator, n_trees: int, n_leaves: int, n_rows: int = 20_000
+) -> tuple[lightgbm.Booster, Features, Floats]:
+    """LightGBM's trees, and what they were trained on; one thread, because threads wait for each other under load."""
+    X = generated(rng, n_rows)
     known = np.nan_to_num(X)
     y = np.tanh(known @ rng.normal(size=N_FEATURES) / 8) + (known[:, 0] * known[:, 1] > 1) + rng.normal(size=len(X))
-    options = {"objective": "regression", "num_leaves": n_leaves, "learning_rate": 0.05, "verbose": -1}
-    return lightgbm.train(options, lightgbm.Dataset(X, y), n_trees)
+    options = {
+        "objective": "regression",
+        "num_leaves": n_leaves,
+        "learning_rate": 0.05,
+        "verbose": -1,
+        "num_threads": 1,
+    }
+    return lightgbm.train(options, lightgbm.Dataset(X, y), n_trees), X, y
 
 
 def single_precision(threshold: float) -> float:
@@ -90,7 +115,7 @@ def forest_of(booster: lightgbm.Booster) -> Forest:
     return check_forest(Forest(n_features=N_FEATURES, base_score=0.0, **arrays))
 
 
-def onnx_scorer(forest: Forest) -> Scorer:
+def onnx_scorer(forest: Forest, n_threads: int) -> Engine:
     """The same trees in onnxruntime; the leaves of a tree are numbered after its nodes."""
     n_nodes, n_leaves = np.diff(forest.tree_nodes), np.diff(forest.tree_leaves)
     parts: dict[str, list[Any]] = {
@@ -138,73 +163,154 @@ def onnx_scorer(forest: Forest) -> Scorer:
     opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = n_threads, 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return lambda X: np.asarray(session.run(None, {"X": X})[0])[:, 0]
 
 
-def scorers(booster: lightgbm.Booster, n_trees: int) -> dict[str, Scorer]:
-    forest = forest_of(booster).truncated(n_trees)
-    return {
-        "LightGBM": lambda X: np.asarray(booster.predict(X, num_iteration=n_trees, num_threads=1)),
-        "onnxruntime": onnx_scorer(forest),
-        "swaprank": lambda X: score(forest, X, n_threads=1),
-    }
+def single_row(booster: lightgbm.Booster) -> Engine:
+    """LightGBM's C function for one row, prepared once."""
+    library = vars(lightgbm.basic)["_LIB"]
+    prepared, length, score = ctypes.c_void_p(), ctypes.c_int64(), np.empty(1)
+    library.LGBM_BoosterPredictForMatSingleRowFastInit(
+        booster._handle, 0, 0, -1, 0, N_FEATURES, b"num_threads=1", ctypes.byref(prepared)
+    )
+    call, length_at, score_at = library.LGBM_BoosterPredictForMatSingleRowFast, ctypes.byref(length), score.ctypes.data
+
+    def predict(X: Features) -> Floats:
+        call(prepared, ctypes.c_void_p(X.ctypes.data), length_at, ctypes.c_void_p(score_at))
+        return score
+
+    return predict
 
 
-def check_equal(engines: dict[str, Scorer], X: Features, n_trees: int) -> None:
-    expected = engines["LightGBM"](X)
-    np.testing.assert_array_equal(engines["swaprank"](X), expected)
-    tolerance = 1e-5 * math.sqrt(n_trees) * float(np.abs(expected).max())
-    np.testing.assert_allclose(engines["onnxruntime"](X), expected, atol=tolerance, rtol=0)
+def one_document(scorer: sr.Scorer) -> Engine:
+    return lambda X: scorer.predict(X[0])
 
 
-def best_times(engines: dict[str, Scorer], batches: list[Features], runs: int) -> dict[str, float]:
-    """Seconds per document; the engines take turns, so that other load on the machine affects all of them."""
+def ranker_of(forest: Forest) -> sr.MART:
+    ranker = sr.MART()
+    ranker.learned_ = Learned(forest, feature_names=tuple(str(f) for f in range(1, N_FEATURES + 1)))
+    return ranker
+
+
+def imported(model: catboost.CatBoostRegressor, folder: Path) -> Any:
+    model.save_model(str(folder / "model.cbm"))
+    return sr.import_model(folder / "model.cbm")
+
+
+class Trained:
+    """The models of all libraries, of one size."""
+
+    def __init__(self, n_trees: int, n_leaves: int, n_rows: int, folder: Path) -> None:
+        self.lightgbm, X, y = trained(np.random.default_rng(0), n_trees, n_leaves, n_rows)
+        self.leafwise = ranker_of(forest_of(self.lightgbm))
+        options = {
+            "max_leaves": n_leaves,
+            "max_depth": 0,
+            "grow_policy": "lossguide",
+            "tree_method": "hist",
+            "nthread": 1,
+        }
+        self.xgboost = xgboost.train(options, xgboost.DMatrix(X, y), n_trees)
+        common: dict[str, Any] = {
+            "iterations": n_trees,
+            "verbose": False,
+            "allow_writing_files": False,
+            "thread_count": 1,
+        }
+        catboost_leafwise = {"grow_policy": "Lossguide", "max_leaves": n_leaves, "depth": 16}
+        self.catboost = catboost.CatBoostRegressor(**catboost_leafwise, **common).fit(X, y)
+        depth = math.floor(math.log2(n_leaves + 1))
+        self.catboost_symmetric = catboost.CatBoostRegressor(depth=depth, **common).fit(X, y)
+        self.symmetric = imported(self.catboost_symmetric, folder)
+        learner = ydf.GradientBoostedTreesLearner(
+            label="y", task=ydf.Task.REGRESSION, num_trees=n_trees, early_stopping="NONE", validation_ratio=0.0,
+            growing_strategy="BEST_FIRST_GLOBAL", max_num_nodes=n_leaves, num_threads=1,
+        )  # fmt: skip
+        self.ydf = learner.train({"x": X, "y": y}, verbose=0)
+
+    def engines(self, n_threads: int, n_documents: int) -> dict[str, Engine]:
+        """All that can score so many documents with so many threads."""
+        found: dict[str, Engine] = {}
+        kinds = {"": self.leafwise, ", symmetric trees": self.symmetric}
+        if n_threads == 1:
+            for kind, ranker in kinds.items():
+                scorer = sr.Scorer(ranker)
+                found[f"swaprank `Scorer`{kind}"] = one_document(scorer) if n_documents == 1 else scorer.predict
+            if n_documents == 1:
+                found["LightGBM, one row"] = single_row(self.lightgbm)
+        for kind, ranker in kinds.items():
+            ranker.set_params(n_threads=n_threads)
+            found[f"swaprank `predict`{kind}"] = ranker.predict
+        self.xgboost.set_param({"nthread": n_threads})
+        forest = self.leafwise.model_
+        assert isinstance(forest, Forest)
+        return found | {
+            "LightGBM": lambda X: self.lightgbm.predict(X, num_threads=n_threads),
+            "onnxruntime": onnx_scorer(forest, n_threads),
+            "XGBoost": self.xgboost.inplace_predict,
+            "YDF": lambda X: self.ydf.predict({"x": X}, num_threads=n_threads),
+            "CatBoost": lambda X: self.catboost.predict(X, thread_count=n_threads),
+            "CatBoost, symmetric trees": lambda X: self.catboost_symmetric.predict(X, thread_count=n_threads),
+        }
+
+    def check(self, engines: dict[str, Engine], X: Features) -> None:
+        """The same trees must have the same scores."""
+        expected = {False: engines["LightGBM"](X), True: engines["CatBoost, symmetric trees"](X)}
+        tolerances = {"swaprank": 0.0, "LightGBM": 0.0, "onnxruntime": 1e-4}
+        for name, engine in engines.items():
+            library, symmetric = name.split(",")[0].split(" ")[0], "symmetric" in name
+            if library in tolerances:
+                tolerance = 1e-12 if symmetric else tolerances[library]
+                scores = np.ravel(engine(X))
+                np.testing.assert_allclose(scores, expected[symmetric], rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def best_times(
+    engines: dict[str, Engine], X: Features, runs: int, seconds: float, clock: Callable[[], float]
+) -> dict[str, float]:
+    """Microseconds a document."""
     best = dict.fromkeys(engines, math.inf)
     for _ in range(runs):
         for name, engine in engines.items():
             start = time.perf_counter()
-            for batch in batches:
-                engine(batch)
-            seconds = (time.perf_counter() - start) / sum(map(len, batches))
-            best[name] = min(best[name], seconds)
-    return best
+            engine(X)
+            n_calls = max(1, int(seconds / (time.perf_counter() - start)))
+            start = clock()
+            for _ in range(n_calls):
+                engine(X)
+            best[name] = min(best[name], (clock() - start) / n_calls)
+    return {name: 1e6 * each / len(X) for name, each in best.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=8000)
-    parser.add_argument("--trees", type=int, default=500)
-    parser.add_argument("--leaves", type=int, default=64)
-    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--seconds", type=float, default=0.02, help="of each engine in each run, at least one call")
+    parser.add_argument("--rows", type=int, default=4000, help="rows that the trees are trained on")
     options = parser.parse_args()
-
-    rng = np.random.default_rng(0)
-    booster = trained(rng, options.trees, options.leaves)
-    X = generated(rng, options.documents)
-    few_trees = min(100, options.trees)
-    all_trees, hundred_trees = scorers(booster, options.trees), scorers(booster, few_trees)
-    check_equal(all_trees, X, options.trees)
-    check_equal(hundred_trees, X, few_trees)
-    tables = {
-        f"{options.trees} trees, one batch": best_times(all_trees, [X], options.runs),
-        f"{options.trees} trees, 200 at a time": best_times(
-            all_trees, [X[i : i + 200] for i in range(0, len(X), 200)], options.runs
-        ),
-        f"{few_trees} trees, one at a time": best_times(
-            hundred_trees, [X[i : i + 1] for i in range(300)], options.runs
-        ),
-    }
-    shape = f"{options.leaves} leaves, {len(X):,} documents, {N_FEATURES} features"
-    print(f"Trees of {shape}, one thread, best of {options.runs}.")
-    print(f"{machine('numba', 'onnxruntime', 'lightgbm')}.\n")
-    print("| µs per document | swaprank | onnxruntime | LightGBM | times onnxruntime | times LightGBM |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for name, best in tables.items():
-        ours, onnx_time, lightgbm_time = (1e6 * best[engine] for engine in ("swaprank", "onnxruntime", "LightGBM"))
-        times = f"{onnx_time / ours:.1f} | {lightgbm_time / ours:.1f}"
-        print(f"| {name} | {ours:.2f} | {onnx_time:.2f} | {lightgbm_time:.2f} | {times} |")
+    X = generated(np.random.default_rng(2), max(N_DOCUMENTS))
+    print(f"{time.strftime('%Y-%m-%d')}, best of {options.runs} turns. {machine(*PACKAGES)}.", flush=True)
+    for n_trees, n_leaves in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            trained = Trained(n_trees, n_leaves, options.rows, Path(folder))
+        for n_threads in (1, 2):
+            clock = time.process_time if n_threads == 1 else time.perf_counter
+            table: dict[str, list[str]] = {}
+            for column, n in enumerate(N_DOCUMENTS):
+                engines = trained.engines(n_threads, n)
+                trained.check(engines, X[:n])
+                for name, each in best_times(engines, X[:n], options.runs, options.seconds, clock).items():
+                    table.setdefault(name, [""] * len(N_DOCUMENTS))[column] = (
+                        f"{each:,.0f}" if each >= 100 else f"{each:.3g}"
+                    )
+            threads = "one thread" if n_threads == 1 else f"{n_threads} threads"
+            columns = " | ".join(f"{n:,}" for n in N_DOCUMENTS)
+            print(f"\n| {n_trees} trees, {n_leaves} leaves, {threads}: documents | {columns} |")
+            print("|---|" + "---:|" * len(N_DOCUMENTS))
+            for name, cells in table.items():
+                print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

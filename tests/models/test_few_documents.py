@@ -11,12 +11,13 @@ from swaprank.arrays import read_only
 from swaprank.models import forest_scoring
 from swaprank.models.forest import Forest
 from swaprank.models.tree_walk import pack, walk_trees
+from swaprank.models.value_limits import UNLIMITED, first_outside
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
 
 def walked(forest: Forest, X: np.ndarray) -> list[float]:
     scores = np.full(len(X), np.nan)
-    walk_trees(*pack(forest), forest.base_score, read_only(X), scores)
+    assert walk_trees(*pack(forest), UNLIMITED, read_only(X), scores) == -1
     return scores.tolist()
 
 
@@ -57,7 +58,22 @@ def test_a_sum_of_zero_keeps_its_sign() -> None:
 def test_few_and_many_documents_have_the_same_scores(n_few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     forest, X = random_forest(rng, [31] * 20), random_documents(rng, 40)
-    monkeypatch.setattr(forest_scoring, "_FEW_DOCUMENTS", n_few)
+    monkeypatch.setattr(forest_scoring, "FEW_DOCUMENTS", n_few)
     scores = np.empty(40)
-    forest.score_into(read_only(X), scores)
+    assert forest.prepared(UNLIMITED)(read_only(X), scores) == -1
+    assert scores.tolist() == naive_scores(forest, X).tolist()
+
+
+@pytest.mark.parametrize("n_documents", [1, 10, 11, 70])
+def test_a_value_beyond_its_limits_is_found_and_nothing_is_written(n_documents: int) -> None:
+    rng = np.random.default_rng(2)
+    forest, X = random_forest(rng, [31] * 20), np.full((n_documents, 5), np.nan, np.float32)
+    limits = np.array([[-1.0] * 5, [9.0] * 5], np.float32)
+    score, scores = forest.prepared(limits), np.full(n_documents, 7.0)
+    for value in (9.0, -1.0, np.inf, -np.inf):
+        X[-1, 3] = value
+        assert first_outside(X, limits) == score(read_only(X), scores) == 5 * n_documents - 2
+        assert scores.tolist() == [7.0] * n_documents
+    X[-1, 3] = 8.5
+    assert score(read_only(X), scores) == -1
     assert scores.tolist() == naive_scores(forest, X).tolist()

@@ -18,9 +18,10 @@ from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.forest import check_forest, single_leaf
 from swaprank.models.forest_layout import ForestLayout
 from swaprank.models.forest_scoring import score, score_documents, scores_by_stage, staged_scores
+from swaprank.models.threshold_codes import Rulers
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
-_TREE_LEAVES = ForestLayout._fields.index("tree_leaves")
+_TREE_LEAVES = len(Rulers._fields) + ForestLayout._fields.index("tree_leaves")
 """Where `score_documents` takes the leaves of its trees."""
 
 
@@ -98,9 +99,8 @@ def test_stages_in_several_passes_visit_every_tree_once(
     monkeypatch: pytest.MonkeyPatch, n_at_once: int, every: int
 ) -> None:
     rng = np.random.default_rng(10)
-    forest, X = random_forest(rng, [5] * 600), random_documents(rng, 30)
+    forest, X = random_forest(rng, [20] * 600), random_documents(rng, 30)
     counts = range(every, 601, every)
-    expected = staged_scores(forest, X, counts)
     visited: list[int] = []
 
     def counted(*arguments: Any) -> None:
@@ -108,6 +108,8 @@ def test_stages_in_several_passes_visit_every_tree_once(
         score_documents(*arguments)
 
     monkeypatch.setattr(forest_scoring, "score_documents", counted)
+    expected = staged_scores(forest, X, counts)
+    visited.clear()
     for (n_trees, scores), count, stage in zip(
         scores_by_stage(forest, X, counts, n_at_once, 1), counts, expected, strict=True
     ):

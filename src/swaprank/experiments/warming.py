@@ -23,8 +23,8 @@ SHARED_WORK = "files and metrics"
 """The name of the kernels that are compiled beside those of the rankers."""
 
 
-_VARIANTS = {"metric": "map", "document_fraction": 0.5}
-"""Parameters whose other values need other kernels."""
+_VARIANTS = (("metric", "map"), ("document_fraction", 0.5), ("grow_policy", "symmetric"), ("grow_policy", "leafwise"))
+"""Parameters whose other values need other kernels, to train or to score."""
 
 
 class Warmed(NamedTuple):
@@ -120,9 +120,9 @@ def _use_files_and_metrics(data: sr.Dataset, file: Path) -> None:
 
 def _use_ranker(name: str, train: sr.Dataset, vali: sr.Dataset, file: Path) -> None:
     ranker = _trained(name, train, vali)
-    for parameter, value in _VARIANTS.items():
+    for parameter, value in _VARIANTS:
         if ranker.can.learns_from == "data" and parameter in ranker.get_params():
-            _trained(name, train, vali, **{parameter: value})
+            _trained(name, train, vali, **{parameter: value}).predict(vali)
     ranker.save(file)
     load(file).predict(vali)
     sr.Scorer(file)

@@ -33,7 +33,7 @@ from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.contributions import contributions
-from swaprank.models.forest_scoring import score, score_into, staged_scores
+from swaprank.models.forest_scoring import prepared, score, staged_scores
 from swaprank.models.model import Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation
 from swaprank.models.served import Trees
@@ -91,9 +91,9 @@ class Forest(Model):
         """See `Model`."""
         return score(self, features, n_threads)
 
-    def score_into(self, features: Features, scores: Floats) -> None:
+    def prepared(self, limits: Features) -> Callable[[Features, Floats], int]:
         """See `Model`."""
-        score_into(self, features, scores)
+        return prepared(self, limits)
 
     def by_rows(self, data: Dataset, compute: Callable[[Features], AnyArray], n_threads: int | None) -> AnyArray:
         """See `Model`; bins are decoded block by block, which is exact if all thresholds are cuts of the bins.

@@ -1,9 +1,9 @@
-"""Sort the nodes of a forest for `forest_scoring`: by block of trees, feature and threshold.
+"""Sort the nodes of a forest for `forest_scoring`: by block of trees and row of codes.
 
 Nodes with a set of categories have no order. A document goes right at such a node unless its category is in the node's
 set. The nodes of a block of trees with the same feature form groups of 32, and a table has one word per category: the
-nodes of the group at which it goes right. So one word is looked up per document and group, and the rest of the work is
-the same for every category.
+nodes of the group at which it goes right. So one word is looked up per document and group, which is four rows of codes
+with a bit per node, and the rest of the work is the same for every category.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,60 +11,56 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import WORD_CATEGORIES
+from swaprank.models.leaf_bits import LANES
+from swaprank.models.threshold_codes import Rulers, make_rulers
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
-WORD_LEAVES = 32
-_BLOCK_PAIRS = 256
-"""Pairs of words in a block of trees: 64 KB in all lanes. With less, features are loaded more often."""
+BYTE_LEAVES = 8
+_BLOCK_BYTES = 512
+"""Bytes in a block of trees: 32 KB in all lanes. With less, codes are loaded more often."""
 _GROUP_NODES = 32
+GROUP_ROWS = _GROUP_NODES // 8
 
 
 class ForestLayout(NamedTuple):
-    """The steps of nodes with a threshold: one list per (block of trees, feature, side of missing values), ascending.
+    """The steps of all nodes, one list per block of trees and row of codes.
 
-    block_lists[b] -> list_feature, list_missing_right, list_steps[l] -> threshold, word, mask
-    block_trees[b] -> tree_pairs, tree_leaves[t] -> leaf_value, from left to right
+    block_lists[2b], block_lists[2b + 1] -> list_row, list_steps[l] -> limit, place, mask: thresholds, then sets
+    block_trees[b] -> tree_bytes, tree_leaves[t] -> leaf_value, from left to right
     """
 
     block_trees: Ints
     block_lists: Ints
-    list_feature: Ints
-    list_missing_right: Bools
+    list_row: Ints
     list_steps: Ints
-    threshold: Features
-    word: NDArray[np.uint32]
-    """The word within the block in which the step clears bits."""
-    mask: NDArray[np.uint32]
+    limit: NDArray[np.int8]
+    """Codes above it go right; the bit of the node, if it has a set."""
+    place: NDArray[np.uint32]
+    """The byte within the block in which the step clears bits, for the first lane."""
+    mask: Bytes
     """The bits that the step keeps."""
-    tree_pairs: Ints
+    tree_bytes: Ints
     tree_leaves: Ints
     leaf_value: Floats
 
 
-class SetLayout(NamedTuple):
-    """The steps of all nodes with a set.
+class SetTables(NamedTuple):
+    """The codes of categories: group_feature, group_rows[g] -> goes_right, one row per category."""
 
-    block_groups[b] -> group_feature, group_rows[g] -> goes_right, and group_steps[g] -> node_bit, word, mask
-    """
-
-    block_groups: Ints
     group_feature: Ints
     group_rows: Ints
-    group_steps: Ints
     goes_right: NDArray[np.uint32]
     """The nodes of the group that send a category right; the first row is for missing and unknown categories."""
-    node_bit: NDArray[np.uint32]
-    """The bit of the step's node within its group."""
-    word: NDArray[np.uint32]
-    mask: NDArray[np.uint32]
+    first_row: int
+    """The row of codes of the first group, which has four."""
 
 
-def make_layout(forest: "Forest") -> tuple[ForestLayout, SetLayout | None]:
+def make_layout(forest: "Forest") -> tuple[Rulers, ForestLayout, SetTables | None]:
     """Sort a forest's nodes for scoring; None if no node has a set of categories."""
     first, middle = np.zeros((2, len(forest.feature)), np.int64)
     position = np.zeros(len(forest.leaf_value), np.int64)
@@ -73,79 +69,71 @@ def make_layout(forest: "Forest") -> tuple[ForestLayout, SetLayout | None]:
     leaf_value[position] = forest.leaf_value
 
     n_trees = forest.n_trees
-    n_pairs = -(-np.diff(forest.tree_leaves) // (2 * WORD_LEAVES))
-    tree_pairs = np.concatenate(([0], np.cumsum(n_pairs)))
-    block_trees = np.concatenate(([0], np.flatnonzero(np.diff(tree_pairs[:-1] // _BLOCK_PAIRS)) + 1, [n_trees]))
+    tree_bytes = np.concatenate(([0], np.cumsum(-(-np.diff(forest.tree_leaves) // BYTE_LEAVES))))
+    block_trees = np.concatenate(([0], np.flatnonzero(np.diff(tree_bytes[:-1] // _BLOCK_BYTES)) + 1, [n_trees]))
     tree_block = np.repeat(np.arange(len(block_trees) - 1), np.diff(block_trees))
+    node_block = np.repeat(tree_block, np.diff(forest.tree_nodes))
 
-    # One step for every word in which a left subtree has leaves.
-    n_steps = (middle - 1) // WORD_LEAVES - first // WORD_LEAVES + 1
+    with_threshold, with_set = np.flatnonzero(forest.n_words == 0), np.flatnonzero(forest.n_words)
+    row, limit = np.empty(len(first), np.int64), np.empty(len(first), np.int8)
+    rulers, row[with_threshold], limit[with_threshold] = make_rulers(forest, with_threshold)
+    sets = None
+    if len(with_set):
+        first_row = rulers.n_rows
+        sets, row[with_set], limit[with_set] = make_set_tables(forest, with_set, node_block[with_set], first_row)
+
+    # One step for every byte in which a left subtree has leaves.
+    n_steps = (middle - 1) // BYTE_LEAVES - first // BYTE_LEAVES + 1
     node = np.repeat(np.arange(len(first)), n_steps)
     nth = np.arange(len(node)) - np.repeat(np.cumsum(n_steps) - n_steps, n_steps)
-    word = first[node] // WORD_LEAVES + nth
-    from_bit, to_bit = (np.clip(bound[node] - WORD_LEAVES * word, 0, WORD_LEAVES) for bound in (first, middle))
-    mask = ~((1 << to_bit) - (1 << from_bit)).astype(np.uint32)
+    byte = first[node] // BYTE_LEAVES + nth
+    from_bit, to_bit = (np.clip(bound[node] - BYTE_LEAVES * byte, 0, BYTE_LEAVES) for bound in (first, middle))
+    mask = ~((1 << to_bit) - (1 << from_bit)).astype(np.uint8)
     tree = np.repeat(np.arange(n_trees), np.diff(forest.tree_nodes))[node]
-    block = tree_block[tree]
-    word += 2 * (tree_pairs[tree] - tree_pairs[block_trees[block]])
-
-    sets = None
-    if len(forest.words):
-        with_set = forest.n_words[node] > 0
-        n_blocks, steps = len(block_trees) - 1, (node, block, word, mask)
-        sets = make_set_layout(forest, n_blocks, *(each[with_set] for each in steps))
-        node, block, word, mask = (each[~with_set] for each in steps)
-    threshold, missing_right = forest.threshold[node], ~forest.missing_left[node]
-    order = np.lexsort((threshold, missing_right, forest.feature[node], block))
-    keys = np.stack((block, forest.feature[node], missing_right))[:, order]
+    byte += tree_bytes[tree] - tree_bytes[block_trees[node_block[node]]]
+    kind = 2 * node_block[node] + (forest.n_words[node] > 0)
+    order = np.lexsort((limit[node], row[node], kind))
+    keys = np.stack((kind, row[node]))[:, order]
     begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)])
     layout = ForestLayout(
         block_trees=block_trees,
-        block_lists=np.searchsorted(keys[0, begins], np.arange(len(block_trees))),
-        list_feature=keys[1, begins],
-        list_missing_right=keys[2, begins].astype(np.bool_),
+        block_lists=np.searchsorted(keys[0, begins], np.arange(2 * len(block_trees) - 1)),
+        list_row=keys[1, begins],
         list_steps=np.append(begins, len(order)),
-        threshold=threshold[order],
-        word=word[order].astype(np.uint32),
+        limit=limit[node][order],
+        place=(LANES * byte[order]).astype(np.uint32),
         mask=mask[order],
-        tree_pairs=tree_pairs,
+        tree_bytes=tree_bytes,
         tree_leaves=np.array(forest.tree_leaves),
         leaf_value=leaf_value,
     )
-    return layout, sets
+    return rulers, layout, sets
 
 
-def make_set_layout(forest: "Forest", n_blocks: int, node: Ints, block: Ints, word: Ints, mask: AnyArray) -> SetLayout:
-    """Sort the steps of the nodes with a set; each has a node, a block of trees, and bits of a word that it keeps."""
+def make_set_tables(
+    forest: "Forest", nodes: Ints, block: Ints, first_row: int
+) -> tuple[SetTables, Ints, NDArray[np.int8]]:
+    """The tables of the nodes with a set, in these blocks of trees, and the row of codes and the bit of each node."""
     # The sets of a group have about the same length, because its table has as many rows as the longest.
-    order = np.lexsort((node, -forest.n_words[node], forest.feature[node], block))
-    node, block = node[order], block[order]
-    is_new_node = np.append(True, node[1:] != node[:-1])
-    nodes, node_block, of_step = node[is_new_node], block[is_new_node], np.cumsum(is_new_node) - 1
+    order = np.lexsort((nodes, -forest.n_words[nodes], forest.feature[nodes], block))
+    nodes, block = nodes[order], block[order]
     feature = forest.feature[nodes].astype(np.int64)
-    is_new_list = np.append(True, (feature[1:] != feature[:-1]) | (node_block[1:] != node_block[:-1]))
+    is_new_list = np.append(True, (feature[1:] != feature[:-1]) | (block[1:] != block[:-1]))
     list_starts = np.flatnonzero(is_new_list)
-    place = np.arange(len(nodes)) - list_starts[np.cumsum(is_new_list) - 1]
-    starts_group = place % _GROUP_NODES == 0
+    place = (np.arange(len(nodes)) - list_starts[np.cumsum(is_new_list) - 1]) % _GROUP_NODES
+    starts_group = place == 0
     group = np.cumsum(starts_group) - 1
     # The first node of a group has the longest set.
     n_rows = 1 + WORD_CATEGORIES * forest.n_words[nodes[starts_group]].astype(np.int64)
     group_rows = np.append(0, np.cumsum(n_rows))
     goes_right = np.zeros(group_rows[-1], np.uint32)
-    node_bit = (1 << (place % _GROUP_NODES)).astype(np.uint32)
     first_word = np.cumsum(forest.n_words, dtype=np.int64) - forest.n_words
-    sets = (forest.missing_left, forest.n_words, first_word, forest.words)
-    fill_rows(nodes, group, node_bit, group_rows, *sets, goes_right)
-    return SetLayout(
-        block_groups=np.searchsorted(node_block[starts_group], np.arange(n_blocks + 1)),
-        group_feature=feature[starts_group],
-        group_rows=group_rows,
-        group_steps=np.searchsorted(group[of_step], np.arange(len(n_rows) + 1)),
-        goes_right=goes_right,
-        node_bit=node_bit[of_step],
-        word=word[order].astype(np.uint32),
-        mask=mask[order],
-    )
+    node_sets = (forest.missing_left, forest.n_words, first_word, forest.words)
+    fill_rows(nodes, group, (1 << place).astype(np.uint32), group_rows, *node_sets, goes_right)
+    row, bit = np.empty_like(place), np.empty(len(place), np.int8)
+    row[order] = first_row + GROUP_ROWS * group + place // 8
+    bit[order] = (1 << place % 8).astype(np.uint8).view(np.int8)
+    return SetTables(feature[starts_group], group_rows, goes_right, first_row), row, bit
 
 
 @kernel

@@ -21,6 +21,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ModelFileError, ParameterError
+from swaprank.models.value_limits import first_outside
 
 if TYPE_CHECKING:
     from swaprank.data.dataset import Dataset
@@ -90,9 +91,19 @@ class Model(ABC):
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """One score per row. It does not depend on other rows or on the number of threads."""
 
-    def score_into(self, features: Features, scores: Floats) -> None:
-        """Write one score per row to an array, on the calling thread."""
-        scores[:] = self.score(features, n_threads=1)
+    def prepared(self, limits: Features) -> Callable[[Features, Floats], int]:
+        """A function that writes one score per row to an array, on the calling thread, with little work around it.
+
+        It returns the position of the first value beyond the limits (`first_outside`), or -1.
+        """
+
+        def score(X: Features, scores: Floats) -> int:
+            outside = first_outside(X, limits)
+            if outside < 0:
+                scores[:] = self.score(X, n_threads=1)
+            return outside
+
+        return score
 
     def by_rows(self, data: "Dataset", compute: Callable[[Features], AnyArray], n_threads: int | None) -> AnyArray:
         """The values of `compute` for the features of all rows, one per row."""

@@ -1,7 +1,7 @@
 """Walk from the roots of trees to the leaves of documents, where `forest_scoring`, made for many of both, is slower.
 
     many documents, one tree      a tile of documents goes down level by level
-    few documents, many trees     eight trees at a time, one level after the other
+    few documents, many trees     sixteen trees at a time, one level after the other
 
 A processor overlaps the steps of many documents, or down different trees, but not the steps of one document down one
 tree. The few documents of a tile that are deeper than the common depth go on one by one.
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.category_sets import CategorySets, category_sets, goes_left
+from swaprank.models.value_limits import first_outside
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ COMMON_DEPTH = 12
 """Trees of the usual size have few documents below this depth."""
 _MIN_ROWS_PER_THREAD = 4096
 
-_TREES = 8
+_TREES = 16
 """Trees whose steps overlap."""
+_HEAD = 4
 _LOWER_HALF = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
-_ONE, _TWO = np.uint64(1), np.uint64(2)
+_ONE = np.uint64(1)
 
 
 def find_leaves(forest: "Forest", X: Features, n_threads: int | None = None) -> NDArray[np.int32]:
@@ -115,7 +117,14 @@ def walk_documents(
 
 
 class PackedForest(NamedTuple):
-    """The nodes and leaves of all trees, in sixteen bytes each, so that a step loads one line of the cache.
+    """The trees in one array, because every array takes a kernel a tenth of a microsecond to unpack.
+
+    memory    numbers of trees, groups and nodes with leaves, base score; roots, trees, group depths, nodes, values
+
+    Trees of about the same depth form groups of sixteen; the last group is filled with trees of one leaf. The depth of
+    a group is that of its deepest leaf. `values` has the value of each leaf, by its place among the nodes.
+
+    A node has sixteen bytes, so that a step loads one line of the cache:
 
     upper half                              lower half
     nodes[2i]      the threshold, or the first word of the set     twice the feature, plus 1 if missing values go right
@@ -124,13 +133,7 @@ class PackedForest(NamedTuple):
     No value is above the threshold of a leaf, which is its own left child: a document that is there stays.
     """
 
-    nodes: NDArray[np.uint64]
-    values: Floats
-    """The value of each leaf, by its place among the nodes."""
-    roots: NDArray[np.uint64]
-    """The roots of the trees; trees of one leaf with the value -0.0, which changes no sum, fill the last group."""
-    group_depths: NDArray[np.uint64]
-    """The depth of the deepest leaf in each group of trees."""
+    memory: NDArray[np.uint64]
     words: NDArray[np.uint32] | None
     """The sets of categories; None if there are none, and their test is not compiled."""
 
@@ -140,15 +143,15 @@ def pack(forest: "Forest") -> PackedForest:
 
     >>> from swaprank.models.tree_walk import pack
     >>> from swaprank.models.forest import single_leaf
-    >>> packed = pack(single_leaf(0.5, n_features=3, n_documents=10))
-    >>> packed.values.tolist(), packed.roots.tolist(), packed.group_depths.tolist()
-    ([0.5, -0.0], [0, 1, 1, 1, 1, 1, 1, 1], [0])
+    >>> memory = pack(single_leaf(0.5, n_features=3, n_documents=10)).memory
+    >>> memory[:3].tolist(), memory[4:8].tolist(), memory[-2:].view(float).tolist()
+    ([1, 1, 2], [0, 1, 1, 1], [0.5, 0.0])
     """
     n_nodes, padding = len(forest.feature) + len(forest.leaf_value), -forest.n_trees % _TREES
     roots = np.append((forest.tree_nodes + forest.tree_leaves)[:-1], [n_nodes] * padding).astype(np.uint64)
     leaf = np.array([np.float32(np.inf).view(np.uint32)], np.uint64) << _HALF
     nodes = np.stack((np.full(n_nodes + 1, leaf), np.arange(n_nodes + 1, dtype=np.uint64)), axis=1)
-    values, depths = np.full(n_nodes + 1, -0.0), np.zeros(len(roots), np.uint64)
+    values, depths = np.zeros(n_nodes + 1), np.zeros(len(roots), np.uint64)
     first_word = np.cumsum(forest.n_words, dtype=np.int64) - forest.n_words
     upper = np.where(forest.n_words > 0, first_word, forest.threshold.view(np.uint32)).astype(np.uint64)
     test = upper << _HALF | (2 * forest.feature.astype(np.int64) + ~forest.missing_left).astype(np.uint64)
@@ -156,8 +159,14 @@ def pack(forest: "Forest") -> PackedForest:
         forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, test, forest.n_words.astype(np.uint64),
         forest.leaf_value, nodes, values, depths,
     )  # fmt: skip
-    group_depths = depths.reshape(-1, _TREES).max(axis=1)
-    return PackedForest(nodes.reshape(-1), values, roots, group_depths, forest.words if len(forest.words) else None)
+    order = np.argsort(depths, kind="stable")[::-1]
+    group_depths = depths[order][::_TREES]
+    counts = [forest.n_trees, len(group_depths), n_nodes + 1, np.float64(forest.base_score).view(np.uint64)]
+    trees = (roots[order], order, group_depths)
+    memory = np.concatenate([np.asarray(each).view(np.uint64) for each in (
+        np.array(counts, np.uint64), *trees, nodes.reshape(-1), values,
+    )])  # fmt: skip
+    return PackedForest(memory, forest.words if len(forest.words) else None)
 
 
 @kernel
@@ -193,10 +202,9 @@ def fill_nodes(
 
 @inlined_kernel
 def step_down(nodes: AnyArray, words: Any, at: Any, x: Features) -> Any:
-    """The child that a document goes to, or the leaf where it is."""
-    test, children = nodes[_TWO * at], nodes[_TWO * at + _ONE]
-    value = x[(test & _LOWER_HALF) >> _ONE]
-    missing_right = (test & _ONE) != 0
+    """The child that a document goes to, or the leaf where it is; `x` has two values of each feature."""
+    test, children = nodes[at + at], nodes[at + at + _ONE]
+    value = x[test & _LOWER_HALF]
     if words is not None:
         n_words = children >> _HALF
         if n_words > 0:
@@ -205,21 +213,34 @@ def step_down(nodes: AnyArray, words: Any, at: Any, x: Features) -> Any:
                 category = np.uint64(value)
                 word = np.uint64(words[(test >> _HALF) + (category >> np.uint64(5))])
                 return children + (~(word >> (category & np.uint64(31))) & _ONE)
-            return children + np.uint64(missing_right)
-    threshold = np.uint32(test >> _HALF).view(np.float32)
-    return children + np.uint64((value > threshold) | ((value != value) & missing_right))
+            return children + (test & _ONE)
+    return children + np.uint64(value > np.uint32(test >> _HALF).view(np.float32))
 
 
 @kernel
-def walk_trees(
-    nodes: AnyArray, values: Floats, roots: AnyArray, group_depths: AnyArray, words: Any, base_score: float,
-    X: Features, scores: Floats,
-) -> None:  # fmt: skip
-    """The base score plus the values of the document's leaves, summed in the order of the trees."""
-    at = np.empty(_TREES, np.uint64)
+def walk_trees(memory: AnyArray, words: Any, limits: Features, X: Features, scores: Floats) -> int:
+    """The base score plus the values of the document's leaves, summed in the order of the trees.
+
+    Nothing is written if a value is beyond the limits of its feature: see `first_outside`, whose result is returned.
+    """
+    outside = first_outside(X, limits)
+    if outside >= 0:
+        return outside
+    n_trees, n_groups = np.int64(memory[0]), np.int64(memory[1])
+    roots = memory[_HEAD:]
+    trees = memory[_HEAD + _TREES * n_groups :]
+    group_depths = memory[_HEAD + 2 * _TREES * n_groups :]
+    nodes = memory[_HEAD + (2 * _TREES + 1) * n_groups :]
+    values = memory[len(memory) - np.int64(memory[2]) :].view(np.float64)
+    at, found = np.empty(_TREES, np.uint64), np.empty(_TREES * n_groups)
+    x = np.empty(2 * X.shape[1], np.float32)
     for row in range(len(X)):
-        x, total = X[row], base_score
-        for group in range(len(group_depths)):
+        for f in range(X.shape[1]):
+            # A missing value is below all thresholds where it goes left, and above all where it goes right.
+            value = X[row, f]
+            x[2 * f] = value if value == value else -np.inf
+            x[2 * f + 1] = value if value == value else np.inf
+        for group in range(n_groups):
             first = group * _TREES
             for k in range(_TREES):
                 at[k] = roots[first + k]
@@ -227,5 +248,9 @@ def walk_trees(
                 for k in range(_TREES):
                     at[k] = step_down(nodes, words, at[k], x)
             for k in range(_TREES):
-                total += values[at[k]]
+                found[trees[first + k]] = values[at[k]]
+        total = memory[3:4].view(np.float64)[0]
+        for tree in range(n_trees):
+            total += found[tree]
         scores[row] = total
+    return -1

@@ -183,8 +183,9 @@ def plus_base_score(scores: Floats, X: Any) -> Floats:
     [2.5]
     """
     total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
-    if not np.isfinite(total).all():
-        row = int(np.argmin(np.isfinite(total)))
+    finite = np.isfinite(total)
+    if np.count_nonzero(finite) < len(finite):  # much faster than `all` for a few rows
+        row = int(np.argmin(finite))
         raise DataError(
             f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
             "Scale them, or remove the row."

@@ -84,8 +84,9 @@ def _number(value: Real) -> float:
 class FeatureLimits(NamedTuple):
     """Values of a feature lie between two limits, without these; NaN is a missing value."""
 
-    lower: Features
-    upper: Features
+    names: Sequence[str]
+    limits: Features
+    """The lower limits, and the upper ones."""
     categorical: Ints
     """The positions of features whose values are whole numbers."""
 
@@ -94,28 +95,23 @@ class FeatureLimits(NamedTuple):
         """Infinity for numbers; for categories, their codes, which are numbers from 0.
 
         >>> from swaprank.serving.document_rows import FeatureLimits
-        >>> FeatureLimits.of(["brand", "price"], {"brand": ("asics", "nike")}).upper
-        array([ 2., inf], dtype=float32)
+        >>> FeatureLimits.of(["brand", "price"], {"brand": ("asics", "nike")}).limits.tolist()
+        [[-1.0, -inf], [2.0, inf]]
         """
         lower = [-1 if name in categories else -np.inf for name in names]
         upper = [len(categories[name]) if name in categories else np.inf for name in names]
         categorical = [at for at, name in enumerate(names) if name in categories]
-        return cls(np.array(lower, np.float32), np.array(upper, np.float32), np.array(categorical, np.int64))
+        return cls(names, np.array([lower, upper], np.float32), np.array(categorical, np.int64))
 
-    def check(self, X: Features, names: Sequence[str]) -> None:
-        """Raise DataError for the first value beyond the limits."""
-        outside = first_outside(X, self.lower, self.upper)
-        if outside < 0 and len(self.categorical):
-            outside = first_fraction(X, self.categorical)
-        if outside < 0:
-            return
-        row, feature = divmod(outside, len(names))
-        where, value = f"document {row}, feature '{names[feature]}'", X[row, feature]
+    def error(self, X: Features, outside: int) -> DataError:
+        """The error for the value at this position, counted row by row."""
+        row, feature = divmod(outside, len(self.names))
+        where, value = f"document {row}, feature '{self.names[feature]}'", X[row, feature]
         if np.isinf(value):
-            raise DataError(f"{where}: {value} is not finite in single precision; use NaN for a missing value.")
-        raise DataError(
-            f"{where}: {value:g} is not the code of a category, a whole number below {self.upper[feature]:.0f}; use "
-            "NaN for a missing value, and the scorer's `row` or `rows` for categories as they were in training."
+            return DataError(f"{where}: {value} is not finite in single precision; use NaN for a missing value.")
+        return DataError(
+            f"{where}: {value:g} is not the code of a category, a whole number below {self.limits[1, feature]:.0f}; "
+            "use NaN for a missing value, and the scorer's `row` or `rows` for categories as they were in training."
         )
 
 
@@ -127,19 +123,4 @@ def first_fraction(X: Features, columns: Ints) -> int:
             x = X[row, f]
             if (x == x) & (x != np.floor(x)):
                 return int(row * X.shape[1] + f)
-    return -1
-
-
-@kernel
-def first_outside(X: Features, lower: Features, upper: Features) -> int:
-    """The position of the first value beyond the limits of its feature, counted row by row; -1 if there is none."""
-    n_features = X.shape[1]
-    for row in range(len(X)):
-        x, is_outside = X[row], False
-        for f in range(n_features):  # without a branch, so that it is vectorized
-            is_outside |= (x[f] <= lower[f]) | (x[f] >= upper[f])
-        if is_outside:
-            for f in range(n_features):
-                if (x[f] <= lower[f]) | (x[f] >= upper[f]):
-                    return int(row * n_features + f)
     return -1

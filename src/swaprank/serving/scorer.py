@@ -14,7 +14,7 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.kernels import kernel
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import load
-from swaprank.serving.document_rows import FeatureLimits, NamedRows, check_numbers
+from swaprank.serving.document_rows import FeatureLimits, NamedRows, check_numbers, first_fraction
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WARM_ROWS = 64
@@ -60,12 +60,18 @@ class Scorer:
         """The ranker itself, for everything else."""
         self.feature_names: tuple[str, ...] = tuple(ranker.feature_names_in_.tolist())
         """The names of the features, in the order of a row."""
-        self._model, self._n_features = ranker.model_, len(self.feature_names)
+        self._n_features = len(self.feature_names)
         self._limits = FeatureLimits.of(self.feature_names, ranker.categories_)
+        self._score = ranker.model_.prepared(self._limits.limits)
+        self._has_categories = len(self._limits.categorical) > 0
         self._named = NamedRows(self.feature_names, ranker.categories_)
-        row = np.where(np.isinf(self._limits.upper), 0, np.nan).astype(np.float32)
+        row = np.where(np.isinf(self._limits.limits[1]), 0, np.nan).astype(np.float32)
         self.predict(row)
         self.rank(np.tile(row, (_WARM_ROWS, 1)), k=1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy in another process prepares itself again."""
+        return Scorer, (self.ranker,)
 
     def predict(self, features: Any, *, out: Floats | None = None) -> Any:
         """The score of one document as a float, or one score per row of a matrix: of one list, or of many.
@@ -77,7 +83,11 @@ class Scorer:
         """
         X, is_single = self._checked(features)
         scores = np.empty(len(X)) if out is None else _checked_out(out, len(X))
-        self._model.score_into(X, scores)
+        outside = self._score(X, scores)
+        if outside < 0 and self._has_categories:
+            outside = first_fraction(X, self._limits.categorical)
+        if outside >= 0:
+            raise self._limits.error(X, outside)
         if is_single:
             score = scores.item()
             if isfinite(score):
@@ -141,7 +151,6 @@ class Scorer:
         X.flags.writeable = False  # as `read_only`, without a second view
         if X.shape[1] != self._n_features:
             check_count(self._n_features, X.shape[1], type(self.ranker).__name__, "each document")
-        self._limits.check(X, self.feature_names)
         return X, is_single
 
     def _converted(self, features: Any) -> Features:
