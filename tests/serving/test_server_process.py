@@ -193,6 +193,8 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     saved(tmp_path, only="trees")
     with serving(tmp_path, "only.swaprank", "--workers", "2", "--drain", "0") as server:
         server.ask("POST", "/rank", BODY)
+        counted = 'route="rank",model="only",status="200"} 1'
+        until(lambda: counted in server.ask("GET", "/metrics")[1])
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
         if not children.exists():
             pytest.skip("this system has no /proc")
@@ -201,7 +203,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
         until(lambda: len(set(children.read_text().split()) - set(before)) == 1)
         (ended,) = server.events("worker ended")
         assert ended["code"] == -signal.SIGKILL
-        assert 'route="rank",model="only",status="200"} 1' in server.ask("GET", "/metrics")[1]
+        assert counted in server.ask("GET", "/metrics")[1]
         assert server.end() == 0
 
 

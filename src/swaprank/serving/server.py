@@ -43,7 +43,8 @@ class Server(uvicorn.Server):
         self._service = service
         self._ends_at: float | None = None
         self._parent: int | None = None
-        self._reload_wanted = False
+        # Handlers of signals only leave a note: they may interrupt anything, such as the writing of a log line.
+        self._end_wanted = self._reload_wanted = False
         self._reloading: Task[None] | None = None
 
     def end(self) -> None:
@@ -63,7 +64,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are handled since before the models were loaded, see `handle_signals`."""
+        """Those of uvicorn are not captured: see `handle_signals`."""
         yield
 
     def handle_signals(self) -> None:
@@ -74,9 +75,9 @@ class Server(uvicorn.Server):
             signal.signal(signal.SIGHUP, self._hung_up)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT and self._ends_at is not None:
+        if number == signal.SIGINT and self._end_wanted:
             self.should_exit = self.force_exit = True
-        self.end()
+        self._end_wanted = True
 
     def _hung_up(self, number: int, frame: FrameType | None) -> None:
         self._reload_wanted = True
@@ -86,7 +87,7 @@ class Server(uvicorn.Server):
         if self._reload_wanted and (self._reloading is None or self._reloading.done()):
             self._reload_wanted = False
             self._reloading = create_task(to_thread(self._service.reloader.reload_all))
-        if self._parent is not None and os.getppid() != self._parent:
+        if self._end_wanted or (self._parent is not None and os.getppid() != self._parent):
             self.end()
         if self._ends_at is not None:
             left = self._ends_at - time.monotonic()
