@@ -16,6 +16,15 @@ import pytest
 
 from swaprank.cli import main
 
+_WITH_SIGNALS = """
+import signal
+for name in ("SIGTERM", "SIGHUP"):
+    if hasattr(signal, name):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+"""Under nohup, or in the background of a script, the tests themselves were told to ignore some signals."""
+
 
 class Ended(NamedTuple):
     """Exit code and output of a command."""
@@ -55,7 +64,8 @@ def swaprank(*arguments: object, folder: Path | None = None, before: str = "", *
         before: Python code to run first, which breaks something.
         environment: Environment variables to set.
     """
-    command = [sys.executable, "-c", f"{before}\nfrom swaprank.__main__ import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-c", f"{_WITH_SIGNALS}{before}\nfrom swaprank.__main__ import main; main()"]
     variables = {**os.environ, "COLUMNS": "200", **environment}
+    command += map(str, arguments)
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, check=False)
     return Ended(done.returncode, done.stdout, done.stderr)

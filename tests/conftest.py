@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 PROJECT = Path(__file__).parent.parent
 SHARED_DATA = PROJECT.parent / "shared" / "data"
@@ -19,6 +20,10 @@ with suppress(RuntimeError):  # There is no home.
 # The processes of pytest already use all cores: threads of BLAS and of LightGBM would only wait for each other.
 for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# A busy machine fails no test.
+settings.register_profile("no time limits", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no time limits")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -2,7 +2,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swaprank.exact_sums import exact_limbs, exact_mean, exact_sum, rounded_sums
@@ -18,13 +18,11 @@ def true_sum(values: list[float]) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-@settings(deadline=None)
 @given(st.lists(FINITE, max_size=30))
 def test_sum_is_the_exact_one_rounded_once(values: list[float]) -> None:
     assert exact_sum(values) == true_sum(values)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e-300, 1e-300), max_size=30))
 def test_sums_of_tiny_numbers_are_exact(values: list[float]) -> None:
     # Subnormal sums are sums of multiples of the smallest number: nothing is rounded.
@@ -39,7 +37,6 @@ def test_ties_of_rounding_go_to_even() -> None:
     assert exact_sum([-one, -half, -(2.0**-1074)]) == -1.0 - 2.0**-52
 
 
-@settings(deadline=None)
 @given(st.lists(FINITE, min_size=1, max_size=20), st.integers(0, 20))
 def test_sums_of_parts_are_added_as_integers(values: list[float], cut: int) -> None:
     parts = exact_limbs(np.array(values[:cut])) + exact_limbs(np.array(values[cut:]))

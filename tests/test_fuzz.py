@@ -14,9 +14,14 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "fuzz.py"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits of memory")
-@pytest.mark.parametrize(("kind", "n_cases"), [("readers", 150), ("models", 80), ("bins", 80)])
+@pytest.mark.parametrize(
+    ("kind", "n_cases"),
+    [("readers", 150), ("models", 80), ("bins", 80), ("clicks", 80), ("trials", 25), ("config", 80)],
+)
 def test_damaged_files_give_an_answer_or_a_clear_error(kind: str, n_cases: int) -> None:
     pytest.importorskip("polars")
+    if kind == "trials":
+        pytest.importorskip("optuna")
     command = [sys.executable, str(SCRIPT), kind, "--cases", str(n_cases), "--seed", "14"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

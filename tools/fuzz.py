@@ -1,9 +1,12 @@
-"""Read damaged files of data, models and bins, and check that nothing but an answer or a clear error comes back.
+"""Read damaged files of all kinds, and check that nothing but an answer or a clear error comes back.
 
     python tools/fuzz.py readers [--cases 6000] [--seed 0] [--case 123]
     python tools/fuzz.py models  [--cases 5000] [--seed 0] [--case 123]
     python tools/fuzz.py bins    [--cases 5000] [--seed 0] [--case 123]
     python tools/fuzz.py peers   [--cases 20000] [--seed 0] [--case 123]      models of other libraries
+    python tools/fuzz.py clicks  [--cases 5000] [--seed 0] [--case 123]       click logs
+    python tools/fuzz.py trials  [--cases 1000] [--seed 0] [--case 123]       files of tune
+    python tools/fuzz.py config  [--cases 5000] [--seed 0] [--case 123]       configurations of train
 
 Every case starts from a valid file and damages it: flipped, deleted, repeated and inserted bytes, odd numbers and
 words, other types; model files also with a right checksum. It passes if the result is finite, or if a SwaprankError is
@@ -31,6 +34,7 @@ import numpy as np
 from damage import Rng, damaged, pick, rewritten
 from fuzz_bins import bins_case, make_bins_files
 from fuzz_peers import make_peers, peer_case
+from fuzz_runs import clicks_case, config_case, make_trials, trials_case
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
@@ -222,8 +226,19 @@ CASES: dict[str, Callable[[Rng, Path], str]] = {
     "models": model_case,
     "bins": bins_case,
     "peers": lambda rng, folder: peer_case(rng, folder, use),
+    "clicks": clicks_case,
+    "trials": trials_case,
+    "config": config_case,
 }
-N_CASES = {"readers": 6000, "models": 5000, "bins": 5000, "peers": 20000}
+N_CASES = {
+    "readers": 6000,
+    "models": 5000,
+    "bins": 5000,
+    "peers": 20000,
+    "clicks": 5000,
+    "trials": 1000,
+    "config": 5000,
+}
 
 
 def run_case(kind: str, seed: int, case: int, folder: Path) -> str:
@@ -246,6 +261,8 @@ def prepare(kind: str, folder: Path) -> None:
     elif kind == "peers":
         (folder / "peers").mkdir()
         make_peers(folder / "peers")
+    elif kind == "trials":
+        make_trials(folder)
 
 
 def work(kind: str, seed: int, first: int, last: int, folder: Path) -> None:
@@ -286,7 +303,7 @@ def fuzz(kind: str, seed: int, n_cases: int, folder: Path) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=list(CASES))
-    parser.add_argument("--cases", type=int, help="default: 6000 of readers, 5000 of models and bins, 20000 of peers")
+    parser.add_argument("--cases", type=int, help="default: 1000 to 20000, as above")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="run only this case, here")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)

@@ -16,8 +16,10 @@ import swaprank as sr
 
 
 def make_peers(folder: Path) -> None:
-    """Small valid models in every format that is read; cbm is left out, because CatBoost's own code reads it."""
+    """Small valid models in every format that is read; cbm is left out: CatBoost reads it, in a process of its own."""
     import catboost
+    import lightgbm
+    import pandas
     import xgboost
 
     train, _ = sr.datasets.random_net((25, 15), n_features=5, n_documents=8, random_state=0)
@@ -34,11 +36,48 @@ def make_peers(folder: Path) -> None:
         booster = xgboost.Booster()
         booster.load_model(folder / f"{name}.json")
         booster.save_model(folder / f"{name}.ubj")
+    linear = xgboost.train({"booster": "gblinear"}, xgboost.DMatrix(train.features, train.labels), 2)
+    for form in ("json", "ubj"):
+        linear.save_model(folder / f"linear_xgboost.{form}")
+    (folder / "linear.xml").write_text("## Linear Regression\n## Lambda = 1.0E-10\n0:0.5 1:-0.25 3:2\n")
+    (folder / "rankboost.xml").write_text("## RankBoost\n## Iteration = 2\n1:0.5:0.25 2:-3:1E-2\n")
+    frame = pandas.DataFrame({"a": pandas.Categorical(train.labels), "b": train.features[:, 0] > 0, "c": train.labels})
+    data = lightgbm.Dataset(frame.astype({"b": "category"}), train.labels, categorical_feature=["a", "c"])
+    lightgbm.train({"num_leaves": 4, "verbosity": -1}, data, 2).save_model(folder / "pandas.txt")
+    _onnx_variants(folder)
     for policy in ("SymmetricTree", "Lossguide"):
         options = {"iterations": 3, "depth": 2, "grow_policy": policy, "verbose": False, "allow_writing_files": False}
         model = catboost.CatBoost({**options, "thread_count": 1})
         model.fit(train.features, train.labels)
         model.save_model(str(folder / f"catboost_{policy}.json"), format="json")
+
+
+def _onnx_variants(folder: Path) -> None:
+    """A scaler before trees, and a classifier that adds up one score."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    nodes: dict[str, Any] = {
+        "treeids": [0] * 3,
+        "nodeids": [0, 1, 2],
+        "featureids": [1, 0, 0],
+        "values": [0.5, 0.0, 0.0],
+    }
+    nodes |= {"modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "truenodeids": [1, 0, 0], "falsenodeids": [2, 0, 0]}
+    leaves: dict[str, Any] = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 0], "weights": [-1.0, 2.0]}
+    tests = {f"nodes_{name}": values for name, values in nodes.items()}
+    scaler = helper.make_node("Scaler", ["X"], ["S"], domain="ai.onnx.ml", offset=[0.5] * 5, scale=[-2.0] * 5)
+    sums = {f"target_{name}": values for name, values in leaves.items()}
+    trees = helper.make_node("TreeEnsembleRegressor", ["S"], ["Y"], domain="ai.onnx.ml", n_targets=1, **tests, **sums)
+    classes = {f"class_{name}": values for name, values in leaves.items()} | {"classlabels_int64s": [0, 1]}
+    both = helper.make_node("TreeEnsembleClassifier", ["X"], ["L", "Y"], domain="ai.onnx.ml", **tests, **classes)
+    given = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 5])]
+    scores = helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, None])
+    labels = helper.make_tensor_value_info("L", TensorProto.INT64, [None])
+    for name, operators, outputs in (("scaler", [scaler, trees], [scores]), ("classifier", [both], [labels, scores])):
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+        graph = helper.make_graph(operators, "g", given, outputs)
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / f"{name}.onnx")
 
 
 def peer_case(rng: Rng, folder: Path, use: Callable[..., None]) -> str:

@@ -255,7 +255,7 @@ pages = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pages, st.sampled_from(NAMES))
 def test_odd_pages_have_finite_predictions(drawn: Any, name: ModelName) -> None:
     """Pages of any length with gaps, documents shown once, all or nothing clicked."""
@@ -340,6 +340,8 @@ def test_what_a_model_does_not_know_is_an_error() -> None:
         sr.clicks.fit_model(log, "ubn")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no features"):
         sr.clicks.fit_model(log, "pbm").training_data(log)
+    with pytest.raises(DataError, match="takes 10 sessions; found 1"):
+        sr.clicks.compare_models(log.subset([0]))
     with pytest.raises(ParameterError, match="different names"):
         sr.clicks.compare_models(log, models=["pbm", "pbm"])
     late = sr.clicks.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[2, 3], click=[0, 1])

@@ -59,7 +59,7 @@ def test_counts_are_what_a_loop_counts() -> None:
     assert counts.n_sessions == 300
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 1199), max_size=4, unique=True), st.randoms(use_true_random=False))
 def test_any_division_in_any_order_gives_the_counts_of_the_whole(cuts: list[int], random: Any) -> None:
     frame = as_frame(practice_log())
@@ -148,7 +148,7 @@ def test_errors_of_files_name_the_line(tmp_path: Path) -> None:
         sr.clicks.count_clicks(practice_log(), context=["device"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1, max_size=300))
 def test_ids_are_numbered_in_order_of_appearance(ids: list[int]) -> None:
     wanted = list(dict.fromkeys(ids))

@@ -48,7 +48,7 @@ def kernel_forces(scores: list[float], shown: tuple[int, ...], click: tuple[int,
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_forces_are_those_of_the_definition(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 6))
     scores = data.draw(st.lists(st.floats(-8, 8), min_size=n, max_size=n))

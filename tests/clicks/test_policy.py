@@ -62,7 +62,7 @@ def test_a_low_temperature_is_the_ranking_and_a_high_one_is_uniform() -> None:
     np.testing.assert_allclose(hot, placements(Policy.uniform(log)), atol=0.02)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(-50, 50), min_size=9, max_size=9), st.integers(1, 6), st.floats(0, 1))
 def test_placements_are_probabilities(scores: list[float], n_shown: int, share: float) -> None:
     log = small_log(n_shown=n_shown)

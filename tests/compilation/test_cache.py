@@ -1,7 +1,9 @@
 """Compiled kernels on disk: found again if nothing changed that matters, and compiled if anything did."""
 
+import hashlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -199,6 +201,19 @@ def test_a_damaged_file_is_compiled_anew(kernels: Kernels, damage: bytes | None)
     contents[-100] ^= 1
     path.write_bytes(bytes(contents) if damage is None else damage)
     assert kernels.run() == "9.0 1"
+    assert kernels.run() == "9.0 0"
+
+
+@pytest.mark.parametrize(
+    "content", ["b''", "b'garbage'", "pickle.dumps(7)", "pickle.dumps((1, 2))", "whole[:-9]", "b'(' * 99"]
+)
+def test_a_file_of_something_else_is_compiled_anew(kernels: Kernels, content: str) -> None:
+    (path,) = kernels.cache.glob("*.kernel")
+    whole = path.read_bytes()[32:]
+    payload = eval(content, {"pickle": pickle, "whole": whole})
+    path.write_bytes(hashlib.sha256(payload).digest() + payload)
+    assert kernels.run() == "9.0 1"
+    assert path.read_bytes()[32:] != payload
     assert kernels.run() == "9.0 0"
 
 

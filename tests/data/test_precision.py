@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import swaprank as sr
@@ -153,7 +153,6 @@ def test_filters_of_python_apply() -> None:
         sr.Dataset(X, LABELS, qid=QID)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.one_of(st.integers(0, 200).map(lambda k: 2.0**24 + k), st.floats(-1e6, 1e6), st.just(np.nan)), max_size=60

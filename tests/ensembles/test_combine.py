@@ -71,7 +71,7 @@ def assert_exact(bound: BoundMetric, a: list[int], b: list[int]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(lists=two_rankings())
 def test_the_sweep_is_exact(metric: str, lists: tuple[list[int], list[int], list[int], list[int]]) -> None:
     labels, a, b, indptr = lists
@@ -79,7 +79,7 @@ def test_the_sweep_is_exact(metric: str, lists: tuple[list[int], list[int], list
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(lists=two_rankings())
 def test_the_sweep_is_exact_for_a_metric_of_the_users(lists: tuple[list[int], list[int], list[int], list[int]]) -> None:
     labels, a, b, indptr = lists

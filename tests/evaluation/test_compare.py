@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import swaprank as sr
-from swaprank.evaluation.randomization import _random_subset_sums, randomize
+from swaprank.evaluation.randomization import _random_subset_sums, _subset_sums, randomize
 from swaprank.evaluation.significance import holm, t_test, wilcoxon_test
 
 TEST = sr.datasets.random_net((120,), n_features=6, n_documents=20, random_state=0)[0]
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_p_values() -> None:
     assert one == two
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=9))
 def test_randomization_test_tries_all_signs_of_few_queries(differences: list[int]) -> None:
     values = np.array(differences, dtype=float)
@@ -192,3 +192,12 @@ def test_bad_requests() -> None:
         sr.compare(TEST, {"one": SYSTEMS["one"]}, "map")
     with pytest.raises(sr.errors.DataError, match="there is no ranking 'ones' to compare with; did you mean 'one'"):
         sr.compare(TEST, SYSTEMS, "map", baseline="ones")
+
+
+def test_the_sums_of_all_subsets_of_eight_are_those_of_the_bits() -> None:
+    eights = np.random.default_rng(0).normal(size=(3, 8))
+    table = _subset_sums(eights)
+    assert table.shape == (3, 256)
+    for byte in range(256):
+        chosen = [column for column, bit in enumerate(f"{byte:08b}") if bit == "1"]
+        np.testing.assert_allclose(table[:, byte], eights[:, chosen].sum(axis=1), atol=1e-14)

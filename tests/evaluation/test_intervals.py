@@ -26,7 +26,7 @@ def naive_p(differences: Floats, center: float) -> float:
     return float((np.abs(sums) >= abs(moved.sum()) - 1e-12).mean())
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(st.lists(st.floats(-1, 1), min_size=6, max_size=7))
 def test_the_interval_inverts_the_test(differences: list[float]) -> None:
     values = np.round(np.array(differences), 3)
@@ -46,7 +46,7 @@ def evaluation(values: list[float], metric: str) -> Evaluation:
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.integers(2, 40).flatmap(
         lambda n: st.lists(st.lists(VALUES, min_size=n, max_size=n), min_size=2, max_size=4),

@@ -23,8 +23,16 @@ def ensemble(*splits: str, weight: str = "0.1") -> str:
 
 
 def ranklib_seeds() -> list[bytes]:
-    """One file per kind of model, with comments."""
+    """One file per kind of model of trees in XML, with comments."""
     lambdamart = "## LambdaMART\n## No. of trees = 3\n## Learning rate = 0.1\n\n" + ensemble(_STUMP, _NESTED, _LEAF)
     mart = "## MART\n" + ensemble(_NESTED, weight="1.0")
     forest = "## Random Forests\n## No. of bags = 2\n\n" + ensemble(_STUMP) + "\n" + ensemble(_NESTED, _LEAF) + "\n"
     return [text.encode() for text in (lambdamart, mart, forest)]
+
+
+PLAIN_SEEDS = (
+    b"## Linear Regression\n0:0.5 1:-0.25 3:2\n",
+    b"## AdaRank\n2:0.5 1:0.25 2:1E-3\n",
+    b"## RankBoost\n## Iteration = 2\n1:0.5:0.25 2:-3:1E-2\n",
+)
+"""Files of models without XML."""

@@ -34,10 +34,11 @@ def scores(content: bytes, names: list[str], X: Features) -> Floats:
     assert null_is_zero or kind == "MultipleAdditiveTreesModel"
     if null_is_zero:
         columns = np.where(np.isnan(columns), F(0), columns)
-    columns = np.stack([_normalized(feature, columns[:, at]) for at, feature in enumerate(model["features"])], axis=1)
     assert len(params) == 1
     score = {"MultipleAdditiveTreesModel": _trees, "LinearModel": _linear, "NeuralNetworkModel": _net}[kind]
     with np.errstate(over="ignore"):
+        normalized = [_normalized(feature, columns[:, at]) for at, feature in enumerate(model["features"])]
+        columns = np.stack(normalized, axis=1)
         return np.array([float(score(params, listed, x)) for x in columns])
 
 

@@ -90,7 +90,7 @@ def test_scores_are_ours(name: str, tmp_path: Path) -> None:
 @given(
     seed=st.integers(0, 2**32 - 1), n_leaves=st.lists(st.integers(1, 12), max_size=5), share=st.sampled_from((0, 0.5))
 )
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_forests_are_scored_to_the_last_bit(
     seed: int, n_leaves: list[int], share: float, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -14,10 +14,10 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Features
+from swaprank.exchange import from_catboost
 from swaprank.exchange.peer_files import read_peer
 from swaprank.exchange.tree_building import PeerModel
-from swaprank.models.forest import Forest
-from tests.exchange.damaged_files import outcomes
+from tests.exchange.damaged_files import damaged, outcomes
 from tests.exchange.fitted_models import NAMES, at_thresholds, data, data_with_missing
 from tests.exchange.portable_seeds import catboost_json, catboost_seeds, catboost_split
 
@@ -41,7 +41,7 @@ def trained(loss: str, policy: str = "SymmetricTree", nan_mode: str = "Min", **o
     return model.fit(pool(nan_mode != "Forbidden", loss))
 
 
-def documents(forest: Forest, missing: bool) -> Features:
+def documents(forest: Any, missing: bool) -> Features:
     test = np.array((data_with_missing() if missing else data())[2].features)
     return np.concatenate((test, at_thresholds(forest, test, np.random.default_rng(0))))
 
@@ -138,7 +138,7 @@ FLOATS = catboost_json([])["features_info"]["float_features"]
             "splits on feature 7, which is not in the file",
         ),
         (catboost_json([STUMP | {"splits": [{"split_type": "OnlineCtr", "border": 1}]}]), "of type 'OnlineCtr'"),
-        (catboost_json([STUMP | {"splits": [catboost_split(0, 1e300)]}]), "threshold"),
+        (catboost_json([STUMP | {"splits": [catboost_split(0, float("nan"))]}]), "threshold"),
         (catboost_json([STUMP | {"leaf_values": [1, float("nan")]}]), "leaf_value"),
         (catboost_json([STUMP | {"leaf_weights": [1, -1]}]), "the weights or counts of its leaves"),
         (catboost_json([STUMP | {"leaf_weights": [1]}]), "the weights or counts of its leaves"),
@@ -194,3 +194,24 @@ def test_binary_files_need_the_package(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.slow
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
     assert min(outcomes(catboost_seeds(), tmp_path, printable=True).values()) > 5
+
+
+@pytest.mark.slow
+def test_damaged_binary_files_never_end_the_process(tmp_path: Path) -> None:
+    """CatBoost itself crashes on some of them."""
+    trained("RMSE").save_model(str(tmp_path / "whole.cbm"))
+    whole, rng = (tmp_path / "whole.cbm").read_bytes(), np.random.default_rng(0)
+    for content in (whole[:200], whole[:-40], *(damaged(whole, rng) for _ in range(6))):
+        (tmp_path / "model.cbm").write_bytes(content)
+        try:
+            ranker = sr.import_model(tmp_path / "model.cbm")
+        except sr.errors.ModelFileError:
+            continue
+        assert np.isfinite(ranker.predict(np.zeros((1, ranker.n_features_in_)))).all()
+
+
+def test_a_crash_of_catboost_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(from_catboost, "_TO_JSON", "import os; os.abort()")
+    (tmp_path / "model.cbm").write_bytes(b"CBM1" + bytes(100))
+    with pytest.raises(sr.errors.ModelFileError, match="it is damaged: CatBoost crashed while it read it"):
+        read_peer(tmp_path / "model.cbm")

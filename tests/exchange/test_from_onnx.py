@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 import swaprank as sr
 from swaprank.exchange.peer_files import read_peer
 from swaprank.exchange.tree_building import PeerModel, PeerTree, build_forest
+from swaprank.models.forest import Forest
 from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import TREE_RANKERS, documents, fitted
 from tests.exchange.portable_seeds import MODES, ensemble, graph_of, load, onnx_seeds, regressor
@@ -65,7 +66,9 @@ def test_ensembles_of_the_fifth_version_are_read(dtype: type, tmp_path: Path) ->
 def test_a_single_leaf_of_the_fifth_version_is_read(tmp_path: Path) -> None:
     one = build_forest([PeerTree([0], [0.0], [False], [~0], [~1], [2.5, 0.0])], 5)
     both = ensemble(one, nodes_falsenodeids=[0], nodes_falseleafs=[1])
-    assert read(graph_of(both), tmp_path).model.leaf_value.tolist() == [2.5]
+    model = read(graph_of(both), tmp_path).model
+    assert isinstance(model, Forest)
+    assert model.leaf_value.tolist() == [2.5]
 
 
 def test_operators_around_the_trees_and_unknown_widths(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ WRONG = [
     (graph_of(regressor(source="A"), helper.make_node("Concat", ["X", "X"], ["A"], axis=1)), "the operator 'Concat'"),
     (graph_of(regressor(source="A", target="Z")), "'Y', which nothing makes"),
     (graph_of(helper.make_node("Identity", ["Y"], ["Y"])), "a cycle"),
-    (classifier(), "2 outputs, and the operators TreeEnsembleClassifier"),
+    (classifier(), "no class_ids"),
     (graph_of(regressor(n_targets=2)), "2 outputs for a document"),
     (graph_of(regressor(aggregate_function="MIN")), "aggregate_function is MIN"),
     (graph_of(regressor(post_transform="PROBIT")), "post_transform is PROBIT"),
@@ -154,7 +157,7 @@ WRONG = [
 @pytest.mark.parametrize(("model", "message"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_with_a_file_is_said(model: Any, message: str | None, tmp_path: Path) -> None:
     if message is None:
-        assert read(model, tmp_path).model.n_trees == 2
+        assert read(model, tmp_path).model.n_stages == 2
         return
     with pytest.raises(sr.errors.ModelFileError, match=message):
         read(model, tmp_path)
@@ -185,3 +188,120 @@ def test_metadata_of_others_are_their_own(tmp_path: Path) -> None:
 def test_other_objects_of_onnx_are_refused() -> None:
     with pytest.raises(sr.errors.ParameterError, match="a ModelProto; found NodeProto"):
         read_peer(regressor())
+
+
+def scaler(source: str, target: str, offset: list[float], scale: list[float]) -> Any:
+    return helper.make_node("Scaler", [source], [target], domain="ai.onnx.ml", offset=offset, scale=scale)
+
+
+def with_constants(model: Any, **constants: Any) -> Any:
+    model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
+    return model
+
+
+def scaled_models() -> dict[str, tuple[Any, type]]:
+    """Graphs that scale features before a random forest, and the type of their input."""
+    rng = np.random.default_rng(3)
+    forest = random_forest(rng, [6, 6, 4], set_share=0.0)
+    n = forest.n_features
+    offset, scale = (rng.normal(size=n), rng.choice([-1, 1], n) * rng.lognormal(size=n))
+    trees, floats = ensemble(forest, source="S"), {"a": offset.astype(np.float32), "b": scale.astype(np.float32)}
+    doubles = ensemble(forest, np.float64, source="S", target="Z")
+    last = helper.make_node("Cast", ["Z"], ["Y"], to=TensorProto.FLOAT)
+
+    def arithmetic(first: str, second: str) -> list[Any]:
+        return [helper.make_node(first, ["X", "a"], ["T"]), helper.make_node(second, ["T", "b"], ["S"])]
+
+    both = [scaler("X", "T", offset.tolist(), scale.tolist()), scaler("T", "S", [0.1], [3.0])]
+    return {
+        "Scaler": (graph_of(scaler("X", "S", offset.tolist(), scale.tolist()), trees, n_features=n), np.float32),
+        "two scalers": (graph_of(*both, trees, n_features=n), np.float32),
+        "Sub, Mul": (with_constants(graph_of(*arithmetic("Sub", "Mul"), trees, n_features=n), **floats), np.float32),
+        "Mul, Add": (
+            with_constants(graph_of(*arithmetic("Mul", "Add"), trees, n_features=n), a=floats["b"], b=floats["a"]),
+            np.float32,
+        ),
+        "Sub, Div in double precision": (
+            with_constants(
+                graph_of(*arithmetic("Sub", "Div"), doubles, last, n_features=n, elem_type=TensorProto.DOUBLE),
+                a=offset,
+                b=scale,
+            ),
+            np.float64,
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", scaled_models())
+def test_scalers_before_the_trees(name: str, tmp_path: Path) -> None:
+    """Scores are those of onnxruntime, with values at the new thresholds and next to them."""
+    model, dtype = scaled_models()[name]
+    forest = read(model, tmp_path).model
+    assert isinstance(forest, Forest)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(len(forest.threshold) * 3, forest.n_features)).astype(np.float32)
+    for step in range(3):
+        for node, (feature, threshold) in enumerate(zip(forest.feature, forest.threshold, strict=True)):
+            up = np.float32(np.inf if step == 1 else -np.inf)
+            X[3 * node + step, feature] = threshold if step == 0 else np.nextafter(threshold, up)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    theirs = session.run(None, {"X": X.astype(dtype)})[0][:, 0]
+    np.testing.assert_allclose(forest.score(X), theirs, rtol=1e-5, atol=1e-5 * np.abs(theirs).max())
+
+
+def test_scalers_that_cannot_be_read(tmp_path: Path) -> None:
+    zero = graph_of(scaler("X", "S", [0.0], [0.0]), regressor(source="S"))
+    clip = graph_of(helper.make_node("Clip", ["X"], ["S"]), regressor(source="S"))
+    bad = graph_of(scaler("X", "S", [0.0, 0.0], [1.0, 1.0]), regressor(3, source="S"))
+    for model, message in ((zero, "multiplies a feature by 0"), (clip, "the operator 'Clip'"), (bad, "damaged")):
+        with pytest.raises(sr.errors.ModelFileError, match=message):
+            read(model, tmp_path)
+
+
+def score_classifier(**changed: Any) -> Any:
+    """A classifier that adds up one score, as onnxmltools writes it for XGBoost's rank:ndcg."""
+    tree = regressor(post_transform="LOGISTIC", base_values=[-0.25])
+    names = {f"target_{name}": f"class_{name}" for name in ("treeids", "nodeids", "ids", "weights")}
+    attributes = {
+        names.get(each.name, each.name): helper.get_attribute_value(each)
+        for each in tree.attribute
+        if each.name != "n_targets"
+    }
+    attributes |= {"classlabels_int64s": [0, 1]} | changed
+    node = helper.make_node("TreeEnsembleClassifier", ["X"], ["label", "P"], domain="ai.onnx.ml", **attributes)
+    model = graph_of(node)
+    del model.graph.output[:]
+    model.graph.output.extend(
+        [
+            helper.make_tensor_value_info("label", TensorProto.INT64, [None]),
+            helper.make_tensor_value_info("P", TensorProto.FLOAT, [None, 2]),
+        ]
+    )
+    return model
+
+
+def test_a_classifier_that_has_one_score(tmp_path: Path) -> None:
+    model = score_classifier()
+    X = np.random.default_rng(0).uniform(size=(50, 5)).astype(np.float32)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    probability = session.run(None, {"X": X})[1][:, 1]
+    scores = read(model, tmp_path).model.score(X)
+    np.testing.assert_allclose(1 / (1 + np.exp(-scores)), probability, rtol=1e-5)
+    assert sr.import_model(model, check=X).agreement_ is not None
+    for wrong in ({"class_ids": [0, 1, 0, 1]}, {"class_ids": [1] * 4}, {"classlabels_int64s": [0, 1, 2]}):
+        with pytest.raises(sr.errors.ModelFileError, match="a classifier of"):
+            read(score_classifier(**wrong), tmp_path)
+
+
+def test_rankers_of_xgboost_that_onnxmltools_converts(tmp_path: Path) -> None:
+    onnxmltools = pytest.importorskip("onnxmltools", reason="onnxmltools is not installed")
+    from onnxmltools.convert.common.data_types import FloatTensorType
+
+    from tests.exchange.peer_seeds import peer_data, train_xgboost
+
+    X, booster = np.nan_to_num(peer_data().X), train_xgboost(base_score=0.5)
+    model = onnxmltools.convert_xgboost(booster, initial_types=[("X", FloatTensorType([None, 6]))])
+    ranker = sr.import_model(model, check=X)
+    # It takes the base score for a probability.
+    np.testing.assert_allclose(ranker.predict(X) + 0.5, sr.import_model(booster).predict(X), atol=1e-6)

@@ -81,7 +81,7 @@ def test_the_dump_of_lightgbm_is_complete(exported: tuple[str, sr.Ranker, Path])
     assert len(dump["tree_info"]) == sum(part.n_trees for part in getattr(ranker.model_, "members", [ranker.model_]))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**31), st.lists(st.integers(1, 12), max_size=5))
 def test_any_forest_is_scored_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int, leaves: list[int]) -> None:
     rng = np.random.default_rng(seed)

@@ -83,7 +83,7 @@ def test_the_reference_evaluator_agrees(name: str, tmp_path: Path) -> None:
 @given(
     seed=st.integers(0, 2**32 - 1), n_leaves=st.lists(st.integers(1, 12), max_size=4), share=st.sampled_from((0, 0.5))
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_random_forests_are_scored_and_read_exactly(seed: int, n_leaves: list[int], share: float) -> None:
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, n_leaves, set_share=share)

@@ -211,6 +211,8 @@ def test_the_command_line_reads_uses_and_writes_them(booster: Any, tmp_path: Pat
     (tmp_path / "names.txt").write_text("\n".join(NAMES))
     done = here("import", "model.txt", "-o", "model.swaprank", "--features", "names.txt", folder=tmp_path)
     assert done.out == "model.swaprank: 15 trees of LightGBM, 5 features\n", done.err
+    done = here("import", "model.txt", "-o", "same.swaprank", "--check", "test.txt", folder=tmp_path)
+    assert "documents as swaprank does: the largest difference is 0 of the largest score" in done.out, done.err
     done = here("import", "model.txt", "-o", "same.swaprank", "--features", ", ".join(NAMES), folder=tmp_path)
     assert (tmp_path / "same.swaprank").read_bytes() == (tmp_path / "model.swaprank").read_bytes(), done.err
     scores = here("predict", "model.swaprank", "test.txt", folder=tmp_path).out.split()
@@ -258,3 +260,42 @@ def test_formats_are_listed() -> None:
         each["format"] for each in listed
     }
     assert "solr" in here("export", "--list").out
+
+
+def test_models_of_ydf_are_refused(tmp_path: Path) -> None:
+    message = "models of YDF and TensorFlow Decision Forests are not read"
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "data_spec.pb").write_bytes(b"")
+    with pytest.raises(sr.errors.ModelFileError, match=message):
+        sr.import_model(tmp_path / "model")
+    ydf = pytest.importorskip("ydf", reason="ydf is not installed")
+    data = {"x": np.arange(100.0), "label": np.arange(100.0) % 3, "qid": np.arange(100) // 10}
+    learner = ydf.GradientBoostedTreesLearner("label", task=ydf.Task.RANKING, ranking_group="qid", num_trees=2)
+    model = learner.train(data, verbose=0)
+    model.save(str(tmp_path / "saved"))
+    for source in (model, tmp_path / "saved"):
+        with pytest.raises(sr.errors.ModelFileError, match=message):
+            sr.import_model(source)
+
+
+def test_the_command_line_subtracts_and_names_columns(tmp_path: Path) -> None:
+    lgb = pytest.importorskip("lightgbm")
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    seconds = 1_700_000_000 + rng.integers(0, 300, 400)
+    frame = pandas.DataFrame({"shop": pandas.Categorical(rng.choice(list("abc"), 400)), "published": seconds})
+    frame["n"] = rng.integers(0, 3, 400)
+    labels = seconds % 7 + (frame.shop == "b") + frame.n
+    train = lgb.Dataset(frame, labels, categorical_feature=["shop"])
+    booster = lgb.train({"objective": "regression", "verbosity": -1, "min_data_per_group": 5}, train, 5)
+    booster.save_model(tmp_path / "model.txt")
+    arguments = ["import", "model.txt", "-o", "model.swaprank"]
+    assert "Name them: --pandas-categories brand,shop" in here(*arguments, folder=tmp_path).err
+    arguments += ["--pandas-categories", "shop"]
+    assert "--subtract published=1700000000" in here(*arguments, folder=tmp_path).err
+    done = here(*arguments, "--subtract", "published=1700000000", folder=tmp_path)
+    assert "5 trees of LightGBM, 3 features" in done.out, done.err
+    ranker = sr.load(tmp_path / "model.swaprank")
+    moved = frame.assign(**{"published - 1700000000": seconds - 1_700_000_000})
+    np.testing.assert_array_equal(ranker.predict(moved), booster.predict(frame))
+    assert "--subtract FEATURE=NUMBER" in here(*arguments, "--subtract", "published", folder=tmp_path).err

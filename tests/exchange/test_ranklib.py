@@ -20,7 +20,8 @@ from tests.exchange import ltr_rules, ranklib_rules
 from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import NAMES, documents, fitted, without_missing
 from tests.exchange.orders import assert_same, largest_sum
-from tests.exchange.ranklib_seeds import ensemble, ranklib_seeds
+from tests.exchange.ranklib_models import DOCUMENTS, RECORDED
+from tests.exchange.ranklib_seeds import PLAIN_SEEDS, ensemble, ranklib_seeds
 from tests.models.random_forests import random_documents, random_forest
 
 HELD = ("trees", "one leaf", "sum of trees", "linear", "smoothrank", "linear net", "sum of linear models")
@@ -39,7 +40,9 @@ def written(forest: Forest) -> str:
 
 def read(folder: Path, text: str | bytes) -> Forest:
     (folder / "model.txt").write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_peer(folder / "model.txt").model
+    found = read_peer(folder / "model.txt").model
+    assert isinstance(found, Forest)
+    return found
 
 
 def chain(n_nodes: int) -> Forest:
@@ -66,7 +69,7 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     assert (read(tmp_path, text).score(X[:, : model.n_features]) == model.score(X[:, : model.n_features])).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), n_leaves=st.lists(st.integers(1, 12), max_size=5))
 def test_random_forests(seed: int, n_leaves: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
     rng = np.random.default_rng(seed)
@@ -171,11 +174,49 @@ def test_a_peer_of_ranklib_is_a_ranker(tmp_path: Path) -> None:
     assert_same(ranklib_rules.scores((tmp_path / "again.xml").read_text(), X), ranker.predict(X))
 
 
+@pytest.mark.parametrize("kind", RECORDED)
+def test_models_without_trees_have_the_scores_that_ranklib_gave(kind: str, tmp_path: Path) -> None:
+    text, scores = RECORDED[kind]
+    (tmp_path / "model.txt").write_text(text)
+    ranker = sr.import_model(tmp_path / "model.txt", feature_names=["a", "b", "c"])
+    X = np.array(DOCUMENTS, np.float32)
+    np.testing.assert_allclose(ranker.predict(X), scores, rtol=1e-14)
+    np.testing.assert_array_equal(sr.Scorer(ranker).predict(X), ranker.predict(X))
+    X[0, :] = np.nan
+    zero = np.nan_to_num(X)
+    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(zero))
+    ranker.export(tmp_path / "again.txt", to="ranklib")
+    assert_same(sr.import_model(tmp_path / "again.txt", feature_names=["a", "b", "c"]).predict(X), ranker.predict(X))
+
+
+def test_a_linear_model_does_all_that_trees_do_but_what_needs_trees(tmp_path: Path) -> None:
+    (tmp_path / "model.txt").write_text(RECORDED["Linear Regression"][0])
+    ranker = sr.import_model(tmp_path / "model.txt", feature_names=["a", "b", "c", "d"])
+    assert ranker.size_ == "4 weights of RankLib"
+    ranker.save(tmp_path / "model.swaprank")
+    again = sr.load(tmp_path / "model.swaprank")
+    rng = np.random.default_rng(0)
+    data = sr.Dataset(
+        rng.normal(size=(60, 4)), rng.integers(0, 3, 60), qid=np.arange(60) // 10, feature_names=list("abcd")
+    )
+    np.testing.assert_array_equal(again.predict(data), ranker.predict(data))
+    np.testing.assert_allclose(again.contributions(data).sum(axis=1), ranker.predict(data))
+    more = sr.LambdaMART(n_trees=2, base_ranker=again).fit(data)
+    assert more.size_ == "4 weights plus 2 trees"
+    for call in (ranker.to_text, ranker.importances, lambda: ranker.apply(data), lambda: ranker.n_trees_):
+        with pytest.raises(sr.errors.ParameterError, match="the model has no trees, but 4 weights"):
+            call()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("## RankNet\n1 2\n", "it is a RankLib model of the kind 'RankNet', which is not one of LambdaMART, MART"),
-        ("## Coordinate Ascent\n1:0.5 2:0.5", "'Coordinate Ascent'"),
+        ("## Coordinate Ascent\n1:0.5 2:x", "the weight 'x'"),
+        ("## Coordinate Ascent\n0:0.5 2:1", "the feature '0'"),
+        ("## AdaRank\n", "it has no weights"),
+        ("## Linear Regression\n0:0.5 1:1e307", "its weights are so large"),
+        ("## RankBoost\n1:0.5", "the weight ''"),
         ("## LambdaMART\n", "it has no <ensemble> of trees"),
         (f"## MART\n{ensemble(LEAF)}{ensemble(LEAF)}", "it has 2 ensembles, but only random forests"),
         (f"## MART\n{ensemble(LEAF)[:-20]}", "its XML is damaged"),
@@ -198,7 +239,7 @@ def test_what_is_wrong_with_a_file_is_said(text: str, message: str, tmp_path: Pa
 
 
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
-    assert min(outcomes(ranklib_seeds(), tmp_path, printable=True).values()) > 10
+    assert min(outcomes([*ranklib_seeds(), *PLAIN_SEEDS], tmp_path, printable=True).values()) > 10
 
 
 def test_a_forest_without_trees_is_its_base_score(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_categories_of_text_new_ones_and_missing_ones(tmp_path: Path) -> None:
     assert_same(vespa_rules.scores((tmp_path / "model.json").read_bytes(), rows, is_fast=False), own, tolerance=1e-15)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), n_leaves=st.lists(st.integers(1, 12), max_size=5))
 def test_random_forests_with_sets(seed: int, n_leaves: list[int]) -> None:
     rng = np.random.default_rng(seed)

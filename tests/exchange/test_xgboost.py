@@ -89,7 +89,7 @@ def test_the_file_is_what_xgboost_itself_saves(exported: tuple[str, sr.Ranker, A
     assert own == saved
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**31), st.lists(st.integers(1, 12), max_size=5))
 def test_any_forest_is_scored_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int, leaves: list[int]) -> None:
     rng = np.random.default_rng(seed)

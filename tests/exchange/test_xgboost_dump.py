@@ -53,7 +53,7 @@ def test_zero_for_missing_values_holds_in_all_versions(name: str, version: ltr_r
     assert_same(found, fitted(name).predict(np.where(np.isnan(X), np.float32(0), X)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), n_leaves=st.lists(st.integers(1, 12), max_size=5))
 def test_random_forests(seed: int, n_leaves: list[int]) -> None:
     rng = np.random.default_rng(seed)

@@ -1,14 +1,15 @@
 """TOML that we write reads back as the same values."""
 
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swaprank.errors import ParameterError
-from swaprank.experiments.config_files import toml_text
+from swaprank.errors import DataError, ParameterError
+from swaprank.experiments.config_files import read_config, toml_text
 from swaprank.experiments.ranker_parameters import list_parameters, trainable_rankers, training_parameters
 from swaprank.registry import ranker_class
 
@@ -42,3 +43,12 @@ def test_every_parameter_has_a_meaning_and_can_be_written(name: str) -> None:
     read = tomllib.loads(toml_text(plain))
     expected = {key: "none" if value is None else value for key, value in plain.items()}
     assert read == {key: list(value) if isinstance(value, tuple) else value for key, value in expected.items()}
+
+
+@pytest.mark.parametrize("name", ["run.toml", "run.yaml"])
+def test_brackets_in_brackets_without_end_are_an_error(name: str, tmp_path: Path) -> None:
+    if name.endswith("yaml"):
+        pytest.importorskip("yaml")
+    (tmp_path / name).write_text("a = " + "[" * 50_000 if name.endswith("toml") else "a: " + "[" * 50_000)
+    with pytest.raises(DataError, match="is nested too deeply"):
+        read_config(tmp_path / name)

@@ -45,7 +45,7 @@ def rankings(draw: st.DrawFn) -> tuple[list[int], list[float], list[int], list[s
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rankings(),
     st.lists(st.tuples(st.sampled_from(METRICS), st.sampled_from(TIES)), min_size=2, max_size=6),

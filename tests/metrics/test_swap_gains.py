@@ -65,7 +65,7 @@ def test_swap_gains_follow_the_convention(convention: str) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=40), st.data())
 def test_swap_gains_equal_reevaluation_on_longer_lists(labels: list[int], data: st.DataObject) -> None:
     i = data.draw(st.integers(0, len(labels) - 2))

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import swaprank as sr
@@ -84,7 +84,6 @@ def test_infinite_scores_rank_first_and_last() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=300), st.integers(0, 2**32))
 def test_every_normalised_metric_lies_between_0_and_1_and_is_1_for_the_ideal_order(
     labels: list[int], seed: int

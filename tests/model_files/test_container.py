@@ -86,7 +86,7 @@ def test_the_same_content_gives_the_same_bytes(content: bytes, tmp_path: Path) -
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_any_flipped_byte_is_found(content: bytes, reading: Reading, data: st.DataObject) -> None:
     damaged = bytearray(content)
@@ -104,7 +104,6 @@ def test_any_truncated_file_is_found(content: bytes, reading: Reading) -> None:
         reading(content + b"x")
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=200))
 def test_other_files_are_not_models(reading: Reading, data: bytes) -> None:
     with pytest.raises(ModelFileError, match=r"some.swaprank: "):
@@ -112,7 +111,7 @@ def test_other_files_are_not_models(reading: Reading, data: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(header=st.binary(max_size=80), data=st.binary(max_size=40), header_bytes=st.none() | st.integers(0, 2**64 - 1))
 def test_invalid_content_with_a_correct_checksum_is_found(
     reading: Reading, header: bytes, data: bytes, header_bytes: int | None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swaprank.errors import ModelFileError
@@ -22,7 +22,6 @@ plain = st.recursive(
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(value=plain)
 def test_values_come_back_as_they_were(value: Any) -> None:
     text = to_json(value)

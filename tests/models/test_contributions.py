@@ -8,7 +8,7 @@ from math import factorial
 import lightgbm
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swaprank.arrays import Features
@@ -55,7 +55,6 @@ def shapley_values(forest: Forest, x: Features) -> list[float]:
     return [*values, forest.base_score + total(set())]
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_leaves=st.lists(st.integers(1, 12), max_size=3),
@@ -69,7 +68,6 @@ def test_contributions_equal_shapley_values(seed: int, n_leaves: list[int], n_fe
     np.testing.assert_allclose(contributions(forest, X), [shapley_values(forest, x) for x in X], atol=1e-9)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_rows_sum_to_the_scores(seed: int) -> None:
     rng = np.random.default_rng(seed)

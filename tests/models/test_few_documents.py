@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swaprank.arrays import read_only
@@ -22,7 +22,6 @@ def walked(forest: Forest, X: np.ndarray) -> list[float]:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_leaves=st.lists(st.one_of(st.just(1), st.integers(1, 80), st.just(300)), max_size=19),

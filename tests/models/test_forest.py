@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swaprank.errors import ModelFileError, SwaprankError
@@ -21,7 +21,6 @@ def test_arrays_names_every_array_of_a_forest() -> None:
     assert {field.name for field in fields(Forest)} == {"n_features", "base_score", *ARRAYS}
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), n_leaves=st.lists(st.integers(1, 90), max_size=6))
 def test_random_forests_are_sound(seed: int, n_leaves: list[int]) -> None:
     forest = random_forest(np.random.default_rng(seed), n_leaves)

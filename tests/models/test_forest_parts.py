@@ -47,7 +47,7 @@ def test_an_empty_forest_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(
     name=st.sampled_from(
         ["left", "right", "feature", "tree_nodes", "tree_leaves", "node_count", "leaf_count", "n_words", "words"]

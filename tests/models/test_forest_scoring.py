@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swaprank.errors import DataError, SwaprankError
@@ -25,7 +25,6 @@ _TREE_LEAVES = len(Rulers._fields) + ForestLayout._fields.index("tree_leaves")
 """Where `score_documents` takes the leaves of its trees."""
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_leaves=st.lists(st.one_of(st.integers(1, 80), st.sampled_from([32, 33, 64, 65, 128, 129, 300])), max_size=6),

@@ -69,7 +69,7 @@ def test_any_number_of_threads_finds_the_same() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     hnp.arrays(
         np.float32, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.floats(width=32, allow_infinity=False)

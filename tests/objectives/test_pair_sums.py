@@ -47,7 +47,7 @@ def assert_close(labels: Floats, x: Floats, ties: bool) -> None:
     assert (np.abs(h - bend) <= CLOSE * bend + least).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(257, 500),
     levels=st.integers(1, 800),

@@ -22,7 +22,7 @@ def all_pairs(labels: Floats, x: Floats, ties: bool) -> float:
     return float(total)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(0, 600),
     levels=st.integers(1, 800),

@@ -175,7 +175,7 @@ def test_soft_ranks_equal_equation_nine() -> None:
             assert values[query] == pytest.approx(smooth_ranks_value(data.labels[a:b], scores[a:b], 0.4), abs=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(METRICS)), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
 def test_any_list_follows_the_definition(seed: int, name: str, sigma: float, width: float) -> None:
     rng = np.random.default_rng(seed)

@@ -161,3 +161,9 @@ def test_commands(tmp_path: Path) -> None:
     written: Any = sr.trec.read_scores(tmp_path / "p.txt")
     np.testing.assert_allclose(written, RANKER.calibrate(VALI).calibrated(TEST), atol=1e-6)
     assert here("predict", "model.swaprank", "test.txt", "--calibrated", folder=tmp_path).code == 2
+
+
+def test_one_query_has_no_interval() -> None:
+    shown = str(sr.instruments.reliability(RANKER.calibrate(VALI), TEST.subset([0])))
+    assert "- to -" in shown
+    assert "nan" not in shown

@@ -60,7 +60,7 @@ def lines(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(lines(), min_size=1, max_size=30), st.booleans(), st.sampled_from([0.0, np.nan, -1.0]))
 def test_kernel_reads_as_the_naive_reader(tmp_path: Path, parts: list[str], final_newline: bool, absent: float) -> None:
     text = "\n".join(["3 qid:1 7:0.5", *parts]) + "\n" * final_newline

@@ -65,7 +65,7 @@ def test_spelling(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_round_trip(tmp_path: Path, data: st.DataObject) -> None:
     n_rows = data.draw(st.integers(1, 20))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swaprank as sr
@@ -336,7 +336,7 @@ ANY_NAME = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_si
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(st.lists(ANY_NAME, min_size=2, max_size=4, unique=True), ANY_NAME)
 def test_any_names_leave_the_page_well_formed(names: list[str], title: str) -> None:
     page = check(nasty_report(names, names, names, title).html)

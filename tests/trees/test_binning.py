@@ -19,7 +19,7 @@ def naive_bins(X: Features, cuts: Features) -> np.ndarray[tuple[int, ...], np.dt
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     hnp.arrays(
         np.float32,

@@ -44,7 +44,7 @@ def check(ranker: Any, directions: list[int], seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     directions=st.lists(st.sampled_from([-1, 0, 1]), min_size=4, max_size=4).filter(any),

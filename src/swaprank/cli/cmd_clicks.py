@@ -186,6 +186,8 @@ def clicks_train(
             print_info(ended.for_command_line())
         if known is None and found is not None:
             print_info(f"\n{found}")
+        if click_model is None:
+            print_contradictions(clicks)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 

@@ -1,7 +1,7 @@
 """`swaprank export` and `swaprank import`: write models for other systems, and read models of other libraries."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -106,6 +106,28 @@ def import_(
             show_default="those that the model has",
         ),
     ] = None,
+    pandas_categories: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,…",
+            help="For LightGBM: the columns of the training data that were pandas categories, if the file does not say "
+            "it.",
+        ),
+    ] = None,
+    subtract: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FEATURE=NUMBER",
+            help="For LightGBM: a number to subtract from a feature that is too large for single precision. Can be "
+            "repeated.",
+        ),
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Documents that the library itself scores, to compare; it must be installed."
+        ),
+    ] = None,
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="Metric that report, certify and explain use by default.")
     ] = "ndcg@10",
@@ -120,6 +142,34 @@ def import_(
     given = names_or_file(features)
     check_target(output, (model, given if isinstance(given, Path) else None))
     names = feature_set(given)
-    ranker = sr.import_model(model, feature_names=None if names is None else names.names, metric=metric)
+    numbers = _subtracted(subtract or [])
+    options: dict[str, Any] = {
+        "feature_names": None if names is None else names.names,
+        "pandas_categories": None if pandas_categories is None else pandas_categories.split(","),
+        "subtract": numbers,
+        "metric": metric,
+    }
+    ranker = sr.import_model(model, **options)
+    if check is not None:
+        ranker = sr.import_model(model, check=_documents(check, ranker, numbers), **options)
     ranker.save(output)
     print_info(f"{output}: {ranker.size_}, {ranker.n_features_in_:,} features")
+    for line in (*ranker.notes_, *([] if ranker.agreement_ is None else [str(ranker.agreement_)])):
+        print_info(line)
+
+
+def _subtracted(given: list[str]) -> dict[str, float]:
+    try:
+        return {name: float(number) for name, _, number in (each.rpartition("=") for each in given)}
+    except ValueError:
+        raise typer.BadParameter(f"write --subtract FEATURE=NUMBER; found '{' '.join(given)}'.") from None
+
+
+def _documents(file: Path, ranker: "sr.Ranker", subtract: dict[str, float]) -> "sr.Dataset":
+    """The documents with the features as the library has them."""
+    from swaprank.exchange.double_thresholds import subtracted_name
+    from swaprank.reading.read import read_matching
+
+    before = {subtracted_name(name, subtract): name for name in subtract}
+    names = [before.get(name, name) for name in ranker.feature_names_in_.tolist()]
+    return read_matching(file, names, ranker.categories_, unlabeled=True)

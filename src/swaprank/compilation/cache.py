@@ -51,11 +51,12 @@ class KernelCache(NullCache):
             return None
         target_context.refresh()
         try:
-            reduced = pickle.loads(payload)  # noqa: S301
-        except ImportError:  # A kernel that it calls was in a module that has moved: the same code, so the same name.
+            return CompileResult._rebuild(target_context, *pickle.loads(payload))  # noqa: S301
+        except Exception:
+            # A kernel that it calls was in a module that has moved: the same code, so the same name. Or something else
+            # wrote the file: there are as many errors as ways to damage a pickle.
             STORAGE.n_compiled += 1
             return None
-        return CompileResult._rebuild(target_context, *reduced)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store a compiled kernel."""

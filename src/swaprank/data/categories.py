@@ -16,13 +16,16 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features
 from swaprank.data.ids import id_text
-from swaprank.data.matching import feature_position
+from swaprank.data.matching import feature_positions
 from swaprank.errors import DataError, Hint, Part, Wording
 
 CATEGORICAL = Hint("categorical_features", option="--categorical")
 
 Categories = tuple[str, ...]
 """The values of a categorical feature as text; the position of a value is its code."""
+
+OTHERS = "any other"
+"""A category of models that were trained elsewhere, and do not treat unknown categories as missing values."""
 
 _MOST_CATEGORIES = 2**24
 """Single precision has all whole numbers up to this one."""
@@ -35,7 +38,7 @@ def categorical_positions(declared: Any, names: Sequence[str]) -> list[int]:
     >>> categorical_positions(["shop", 0], ["brand", "price", "shop"])
     [0, 2]
     """
-    return sorted({feature_position(feature, names, CATEGORICAL) for feature in listed(declared)})
+    return sorted({*feature_positions(listed(declared), names, CATEGORICAL)})
 
 
 def listed(declared: Any) -> list[Any]:
@@ -104,14 +107,15 @@ def recoded(codes: Features, found: Categories, wanted: Categories) -> Features:
 
 
 def codes_of(found: Categories, wanted: Categories) -> Features:
-    """The code of each category in another list; NaN if the other does not have it.
+    """The code of each category in another list; if the other does not have it, that of `OTHERS`, or NaN.
 
     >>> from swaprank.data.categories import codes_of
     >>> codes_of(("adidas", "nike"), ("nike", "puma")).tolist()
     [nan, 0.0]
     """
     number = {text: code for code, text in enumerate(wanted)}
-    return np.array([number.get(text, np.nan) for text in found], np.float32)
+    unknown = number.get(OTHERS, np.nan)
+    return np.array([number.get(text, unknown) for text in found], np.float32)
 
 
 def looked_up(codes: Features, numbers: Sequence[float] | Features) -> Features:

@@ -65,10 +65,12 @@ def columns_of(
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
     by_role = {role: str(name) for role, name in by_role.items()} | {f"side column {name}": name for name in side}
     taken = list(by_role.values())
-    ignored = ignored_columns(ignore, taken if features is None else [*taken, *map(str, features)], table.columns)
-    rest = [name for name in table.columns if name not in taken and name not in ignored]
-    names = rest if features is None else [str(f) for f in features]
-    _check_roles(by_role, names, table.columns)
+    # Narwhals makes this list again for everybody who asks.
+    columns = table.columns
+    ignored = ignored_columns(ignore, taken if features is None else [*taken, *map(str, features)], columns)
+    others = {*taken, *ignored}
+    names = [name for name in columns if name not in others] if features is None else [str(f) for f in features]
+    _check_roles(by_role, names, columns)
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     declared = categorical_positions(categorical, names)
@@ -101,10 +103,10 @@ def role_columns(
     """
     table = _table(frame)
     roles = {**ids, **numbers, **{f"context {name}": name for name in context}}
-    rest = [name for name in table.columns if name not in roles.values()]
-    names = rest if features is None else [str(name) for name in features]
-    _check_known({**ids, **numbers}, names, context, table.columns)
-    _check_roles(roles, names, table.columns)
+    columns, taken = table.columns, {*roles.values()}
+    names = [name for name in columns if name not in taken] if features is None else [str(name) for name in features]
+    _check_known({**ids, **numbers}, names, context, columns)
+    _check_roles(roles, names, columns)
     found: dict[str, Any] = {role: _numbered_ids(table[name], name) for role, name in ids.items()}
     found |= {role: _exact_numbers(table[name], name) for role, name in numbers.items()}
     if names:
@@ -126,10 +128,11 @@ def feature_columns(
         whose: The model; None if all columns are taken.
     """
     table = _table(frame)
-    if not table.columns:
+    columns = table.columns
+    if not columns:
         raise DataError(THE_DATA, " has no features.")
-    chosen = None if whose is None else matching_columns(names, table.columns, whose, THE_DATA)
-    columns = table.columns if chosen is None else [table.columns[at] for at in chosen]
+    chosen = None if whose is None else matching_columns(names, columns, whose, THE_DATA)
+    columns = columns if chosen is None else [columns[at] for at in chosen]
     is_renamed = whose is None and names is not None and len(names) == len(columns)
     declared = categorical_positions(categorical, [str(name) for name in names] if is_renamed else columns)
     return columns, *_features(table, columns, declared, of_model=whose is not None)
@@ -186,15 +189,17 @@ def _check_known(
     ]
     chosen += [(name, (" that describes the session",)) for name in context]
     chosen += [(name, (" for a feature",)) for name in features]
+    known = {*columns}
     for name, advice in chosen:
-        if name not in columns:
+        if name not in known:
             raise DataError(f"there is no column '{name}'", *advice, f"; {did_you_mean(name, columns)}")
 
 
 def _check_roles(by_role: Mapping[str, str], features: Sequence[str], columns: Sequence[str]) -> None:
     """Raise DataError if a column is missing or has two roles: a label among the features would leak into the model."""
+    known = {*columns}
     for name in (*by_role.values(), *features):
-        if name not in columns:
+        if name not in known:
             raise DataError(f"there is no column '{name}'; {did_you_mean(name, columns)}")
     seen: dict[str, str] = {}
     for role, name in (*by_role.items(), *(("feature", name) for name in features)):
@@ -268,7 +273,7 @@ def _features(
             if k not in declared:
                 _warn_of_titles(name, len(categories[k]), int(np.isfinite(X[:, k]).sum()))
             continue
-        if column.is_null().all():
+        if column.null_count() == len(column):
             X[:, k] = np.nan
             continue
         if column.dtype == nw.Object and (numbers := _numbers_of_objects(column)) is not None:
@@ -320,7 +325,8 @@ def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:
     import narwhals as nw
 
     rows = sampled_rows(len(kept))
-    name, sample = f"'{column.name}'", column.gather_every(rows.step).cast(nw.Float64).to_numpy()
+    some = column if rows.step == 1 else column.gather_every(rows.step)
+    name, sample = f"'{column.name}'", some.cast(nw.Float64).to_numpy()
     if not suspicious_columns(sample, kept[rows]) or count_merged(name, sample, kept[rows]) is None:
         return None
     return count_merged(name, column.cast(nw.Float64).to_numpy(), kept)

@@ -1,7 +1,7 @@
 """Match features by name: which columns of other data are the features of a model."""
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
     if wanted == numbered_names(len(wanted)) and set(found) == {str(number) for number in range(len(found))}:
         # Columns of a pandas table without names are numbered from 0.
         check_count(len(wanted), len(found), whose, where)
-        return np.array([found.index(str(number)) for number in range(len(found))], dtype=np.int64)
+        return np.argsort(np.array(found, dtype=np.int64))
     numbers = wanted == numbered_names(len(wanted)), found == numbered_names(len(found))
     position = {name: at for at, name in enumerate(found)}
     missing = [name for name in wanted if name not in position]
@@ -73,25 +73,30 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
     return None
 
 
-def feature_position(feature: Any, names: Sequence[str], what: Part) -> int:
-    """The position of a feature that is given by name, or by position from 0; `what` is for error messages.
+def feature_positions(features: Iterable[Any], names: Sequence[str], what: Part) -> list[int]:
+    """The positions of features that are given by name, or by position from 0; `what` is for error messages.
 
-    >>> from swaprank.data.matching import feature_position
-    >>> feature_position("bm25", ["age", "bm25"], "log_features"), feature_position(0, ["age", "bm25"], "log_features")
-    (1, 0)
+    >>> from swaprank.data.matching import feature_positions
+    >>> feature_positions(["bm25", 0], ["age", "bm25"], "log_features")
+    [1, 0]
     """
+    by_name = {name: at for at, name in enumerate(names)}
+    return [_feature_position(feature, by_name, what) for feature in features]
+
+
+def _feature_position(feature: Any, by_name: Mapping[str, int], what: Part) -> int:
     if isinstance(feature, str):
-        if feature not in names:
-            raise DataError(what, f": no feature '{feature}'; {did_you_mean(feature, names)}")
-        return tuple(names).index(feature)
+        if feature not in by_name:
+            raise DataError(what, f": no feature '{feature}'; {did_you_mean(feature, by_name)}")
+        return by_name[feature]
     if isinstance(feature, bool | np.bool_) or not isinstance(feature, int | np.integer):
         raise ParameterError(
             what,
             f": a feature is a name, or a number from 0; found {feature!r}.",
             Wording(" Instead of a mask, give np.flatnonzero(mask).", ""),
         )
-    if not 0 <= feature < len(names):
-        raise DataError(what, f": there is no feature {feature}: there are {len(names)}, numbered from 0.")
+    if not 0 <= feature < len(by_name):
+        raise DataError(what, f": there is no feature {feature}: there are {len(by_name)}, numbered from 0.")
     return int(feature)
 
 
@@ -130,10 +135,10 @@ def ignored_columns(ignore: Iterable[str], taken: Sequence[str], columns: Sequen
     """
     if isinstance(ignore, str):
         raise DataError(Hint("ignore"), f" must be a list of column names, such as ['{ignore}']; found one text.")
-    names = {str(name) for name in ignore}
+    names, known, used = {str(name) for name in ignore}, {*columns}, {*taken}
     for name in sorted(names):
-        if name not in columns:
+        if name not in known:
             raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, columns)}")
-        if name in taken:
+        if name in used:
             raise DataError(f"column '{name}' cannot be ignored: it is used as a feature, or has another role.")
     return names

@@ -15,7 +15,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Ints, ReadOnly
 from swaprank.collective import Collective
-from swaprank.data.categories import CATEGORICAL, Categories, extended, recoded
+from swaprank.data.categories import CATEGORICAL, OTHERS, Categories, extended, recoded
 from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.errors import DataError
 
@@ -164,7 +164,7 @@ class StoredFeatures(ReadOnly, ABC):
                 found, texts = self._encoded(position, f"{where}, feature '{name}'", whose)
             else:
                 found, texts = self.column(position), has
-            coded[name] = extended(wants, texts) if new_categories else wants
+            coded[name] = extended(wants, texts) if new_categories and OTHERS not in wants else wants
             codes[at] = recoded(found, texts, coded[name])
         if chosen is None and not codes and (known, coded) == (self.names, self.categories):
             return self

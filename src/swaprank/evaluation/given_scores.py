@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import AnyArray, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Run
 from swaprank.data.row_values import check_scores
@@ -49,6 +49,17 @@ def column_scores(data: Dataset, name: str) -> Floats:
     if column in data.categories or (column in data.columns and data.columns[column].dtype.kind not in "iufb"):
         raise DataError(f"'{column}' holds no numbers: documents cannot be ranked by it.")
     values = data.columns[column] if column in data.columns else data.column(column)
+    return value_scores(values, is_reversed=is_reversed)
+
+
+def value_scores(values: AnyArray, *, is_reversed: bool = False) -> Floats:
+    """Numbers as scores, largest first, or smallest first if reversed; missing values come last.
+
+    >>> import numpy as np
+    >>> from swaprank.evaluation.given_scores import value_scores
+    >>> value_scores(np.array([3.0, np.nan, 1.0]), is_reversed=True).tolist()
+    [-3.0, -4.0, -1.0]
+    """
     scores = np.asarray((-1.0 if is_reversed else 1.0) * values.astype(np.float64))
     missing = np.isnan(scores)
     if missing.any():

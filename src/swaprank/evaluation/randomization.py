@@ -25,8 +25,6 @@ from swaprank.kernels import kernel
 ROUNDING = 1e-12
 FEW_CHANGES = 20
 """With fewer queries that are no ties, intervals allow for changes that were not seen. See benchmarks/intervals.py."""
-_SUBSETS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)
-"""(8, 256): column b holds the bits of the byte b."""
 _UNBOUNDED = (float("-inf"), float("inf"))
 
 
@@ -156,10 +154,21 @@ def _random_subset_sums(differences: Floats, n_sums: int, rng: np.random.Generat
     eights = np.pad(differences, (0, -len(differences) % 8)).reshape(-1, 8)
     sums = np.zeros(n_sums)
     for block in row_blocks(len(eights), 256):
-        table = eights[block] @ _SUBSETS
+        table = _subset_sums(eights[block])
         n_bytes = len(table) * n_sums
         random_bytes = rng.integers(1 << 64, size=-(-n_bytes // 8), dtype=np.uint64).view(np.uint8)
         _add_chosen(table, random_bytes[:n_bytes].reshape(len(table), n_sums), sums)
+    return sums
+
+
+def _subset_sums(eights: Floats) -> Floats:
+    """The sums of all subsets of each row of eight numbers: column b of those that the bits of the byte b choose.
+
+    A product with a matrix of bits would be no faster, and BLAS ends the process if there is no memory for its buffers.
+    """
+    sums = np.zeros((len(eights), 1))
+    for column in reversed(eights.T):
+        sums = np.hstack((sums, sums + column[:, None]))
     return sums
 
 

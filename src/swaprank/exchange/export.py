@@ -11,6 +11,7 @@ from swaprank.data.categories import Categories
 from swaprank.errors import Hint, ParameterError, did_you_mean
 from swaprank.exchange.exported import Export
 from swaprank.exchange.feature_sets import feature_set, renamed
+from swaprank.exchange.peer_categories import warn_of_others
 from swaprank.files import replacing, writable_target
 from swaprank.models.model import Model
 from swaprank.models.served import on_columns, spread_columns
@@ -82,6 +83,7 @@ def export(
         may_be_missing = None if may_be_missing is None else spread_columns(may_be_missing, columns, len(names))
     name = name or file.name.partition(".")[0] or "model"
     export = Export(to, served, names, own_categories, name, missing, request, given, may_be_missing)
+    warn_of_others(export)
     content = import_module(FORMATS[to].module).content(export)
     with replacing(file) as stream:
         stream.write(content)

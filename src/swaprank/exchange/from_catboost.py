@@ -5,6 +5,9 @@ document is the sum of 2^level over the splits that sent it right.
 """
 
 import json
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +20,7 @@ from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, 
 
 _ADVICE = "train on numbers alone: encode such columns before training, in the same way as in serving."
 _PACKAGE = "binary files of CatBoost need its package: pip install catboost; or save the model with format='json'."
+_OTHERS = f"it has categorical, text or embedding features, which only CatBoost computes: {_ADVICE}"
 _OTHER_FEATURES = ("categorical_features", "ctrs", "text_features", "embedding_features")
 
 
@@ -32,7 +36,7 @@ def content_of(model: Any) -> Any:
     if not hasattr(model, "save_model") or not model.is_fitted():
         raise ParameterError(f"a model of CatBoost must be fitted before it is read; found {type(model).__name__}.")
     if model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices():
-        raise ModelFileError(f"it has categorical, text or embedding features, which only CatBoost computes: {_ADVICE}")
+        raise ModelFileError(_OTHERS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         model.save_model(str(file), format="json")
@@ -58,14 +62,51 @@ def read(content: bytes | Mapping[str, Any]) -> PeerModel:
     return PeerModel("CatBoost", forest, names, {}, _objective(found.get("model_info")))
 
 
+_CHILD = """
+import sys
+import catboost
+
+model = catboost.CatBoost()
+try:
+    {}
+except catboost.CatBoostError as error:
+    sys.exit(str(error))
+"""
+_TO_JSON = """
+model.load_model(sys.argv[1])
+if model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices():
+    sys.exit(3)
+model.save_model(sys.argv[2], format="json")
+"""
+_ENDS, _HAS_CATEGORIES = 1, 3
+
+
 def _json_of_binary(content: bytes) -> Any:
-    catboost = import_extra("catboost", _PACKAGE)
-    model = catboost.CatBoost()
-    try:
-        model.load_model(blob=content)
-    except catboost.CatBoostError as error:
-        raise ModelFileError(f"CatBoost cannot read it: {str(error)[:200]}") from None
-    return content_of(model)
+    import_extra("catboost", _PACKAGE)
+    with tempfile.TemporaryDirectory() as folder:
+        binary, made = Path(folder) / "model.cbm", Path(folder) / "model.json"
+        binary.write_bytes(content)
+        run_catboost(_TO_JSON, folder, str(binary), str(made))
+        return json.loads(made.read_bytes())
+
+
+def run_catboost(code: str, folder: str, *arguments: str) -> None:
+    """Run code with an empty `model` in a process of its own: some damaged files are the end of the process."""
+    child = subprocess.run(  # noqa: S603  (this Python, with code of ours)
+        [sys.executable, "-c", _CHILD.format(code.strip().replace("\n", "\n    ")), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))},
+    )
+    if child.returncode == _HAS_CATEGORIES:
+        raise ModelFileError(_OTHERS)
+    if child.returncode == _ENDS:
+        said = child.stderr.decode(errors="replace").strip()
+        raise ModelFileError(f"CatBoost cannot read it: {said[-200:]}")
+    if child.returncode != 0:
+        raise ModelFileError(f"it is damaged: CatBoost crashed while it read it (exit code {child.returncode}).")
 
 
 def _features(info: Mapping[str, Any]) -> tuple[dict[int, _Column], tuple[str, ...] | None, int]:

@@ -13,9 +13,17 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
+from swaprank.exchange.pandas_columns import COLUMNS, pandas_columns
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.tree_building import PeerModel, PeerTree, at_most, build_forest, tree_by_tree
-from swaprank.models.category_sets import MAX_WORDS, set_members
+from swaprank.exchange.tree_building import (
+    DoubleThresholds,
+    PeerModel,
+    PeerTree,
+    at_most,
+    forest_and_thresholds,
+    tree_by_tree,
+)
+from swaprank.models.category_sets import MAX_WORDS, set_members, set_words
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _NO_MISSING, _ZERO_IS_MISSING, _NAN_IS_MISSING = 0, 1, 2
@@ -35,8 +43,8 @@ def content_of(model: Any) -> bytes:
     return text.encode()
 
 
-def read(content: bytes) -> PeerModel:
-    """The model in a text."""
+def read(content: bytes, pandas_categories: Sequence[str] | None = None) -> PeerModel:
+    """The model in a text; `pandas_categories` are the columns of pandas categories, if the file does not tell."""
     # Names may have other characters at which splitlines would split.
     lines = content.decode().replace("\r", "").split("\n")
     header, first = _entries(lines, 0)
@@ -50,10 +58,20 @@ def read(content: bytes) -> PeerModel:
         raise ModelFileError("it is truncated: there are fewer trees than the file says.")
     share = 1 / len(entries) if "average_output" in header and entries else 1.0
     trees = list(tree_by_tree(lambda _, tree: _tree(tree, share), entries))
-    forest = build_forest(trees, n_features)
+    named: dict[int, Categories] = {}
+    infos = header.get("feature_infos", "").split(" ")
+    if lists := _pandas_lists(lines):
+        columns = pandas_columns([len(each) for each in lists], infos, names, pandas_categories)
+        named = {column: named_categories(each) for column, each in zip(columns, lists, strict=True)}
+        trees = [_with_sets(tree, named) for tree in trees]
+    elif pandas_categories is not None:
+        raise ParameterError(COLUMNS, ": no column of the training data had pandas categories.")
+    forest, exact = forest_and_thresholds(trees, n_features)
+    doubles = DoubleThresholds(exact, [_range(info) for info in infos] if len(infos) == n_features else None)
     has_names = names != tuple(f"Column_{at}" for at in range(n_features))
     objective = header.get("objective", "").partition(" ")[0] or None
-    return PeerModel("LightGBM", forest, names if has_names else None, _categories(lines, header, trees), objective)
+    categories = _numbered(trees) | named
+    return PeerModel("LightGBM", forest, names if has_names else None, categories, objective, doubles)
 
 
 def _check_header(header: Mapping[str, str]) -> None:
@@ -126,12 +144,12 @@ def _tree(entries: Mapping[str, str], share: float) -> PeerTree:
 
 
 def _tests(threshold: AnyArray, missing: AnyArray, default_left: Bools, is_set: Bools) -> tuple[AnyArray, Bools]:
-    """The thresholds in single precision, and where missing values go."""
+    """The thresholds, and where missing values go."""
     if (missing > _NAN_IS_MISSING).any():
         raise ModelFileError("decision_type has a value that LightGBM does not write.")
-    limits = at_most(np.where(is_set, 0.0, threshold))
+    limits = np.where(is_set, 0.0, threshold)
     # All values that are read as 0 are on the side of 0.
-    is_zero = np.abs(limits) <= _ZERO
+    is_zero = np.abs(at_most(limits)) <= _ZERO
     zero_left = threshold >= 0
     if (has_zero := ~is_set & (missing == _ZERO_IS_MISSING)).any():
         if (has_zero & ~is_zero & (default_left != zero_left)).any():
@@ -162,29 +180,38 @@ def _sets(threshold: AnyArray, is_set: Bools, entries: Mapping[str, str]) -> dic
     return {node: found if len(found) else np.zeros(1, np.uint32) for node, found in zip(nodes, own, strict=True)}
 
 
-def _categories(lines: Sequence[str], header: Mapping[str, str], trees: Sequence[PeerTree]) -> dict[int, Categories]:
-    """The categories of data frames by feature; without them, the numbers as far as the sets go."""
+def _range(info: str) -> tuple[float, float]:
+    """The smallest and the largest value of a number in training."""
+    if not info.startswith("["):
+        return -np.inf, np.inf
+    low, _, high = info.strip("[]").partition(":")
+    return float(low), float(high)
+
+
+def _pandas_lists(lines: Sequence[str]) -> list[Any]:
+    """The categories of the columns that were pandas categories, in the order of the columns."""
+    named = next((line for line in reversed(lines) if line.startswith("pandas_categorical:")), "pandas_categorical:[]")
+    lists = json.loads(named.partition(":")[2]) or []
+    if not isinstance(lists, list):
+        raise ModelFileError("pandas_categorical is not a list.")
+    return lists
+
+
+def _numbered(trees: Sequence[PeerTree]) -> dict[int, Categories]:
+    """The numbers of the categories as far as the sets go."""
     largest: dict[int, int] = {}
     for tree in trees:
         for node, words in tree.sets.items():
             feature = tree.feature[node]
             members = np.flatnonzero(set_members(words))
             largest[feature] = max(largest.get(feature, 0), int(members[-1]) if len(members) else 0)
-    found = {feature: numbered_categories(last + 1) for feature, last in largest.items()}
-    named = next((line for line in reversed(lines) if line.startswith("pandas_categorical:")), "pandas_categorical:[]")
-    lists = json.loads(named.partition(":")[2]) or []
-    if not isinstance(lists, list):
-        raise ModelFileError("pandas_categorical is not a list.")
-    if lists:
-        declared = next((line for line in lines if line.startswith("[categorical_feature:")), "")
-        features = [int(text) for text in declared.rstrip("]").partition(":")[2].split(",") if text.strip().isdigit()]
-        infos = header.get("feature_infos", "").split(" ")
-        by_infos = [at for at, info in enumerate(infos) if info != "none" and not info.startswith("[")]
-        features = next((each for each in (features, by_infos) if len(each) == len(lists)), [])
-        if not features:
-            raise ModelFileError(
-                f"{len(lists)} columns of the training data had pandas categories, but the file does not say which. "
-                "Train with columns of ordered categories as numbers, and without categorical_feature."
-            )
-        found |= {feature: named_categories(each) for feature, each in zip(features, lists, strict=True)}
-    return found
+    return {feature: numbered_categories(last + 1) for feature, last in largest.items()}
+
+
+def _with_sets(tree: PeerTree, named: Mapping[int, Categories]) -> PeerTree:
+    """The tree with sets of codes in place of thresholds for them: pandas categories that were read as numbers."""
+    for node, (feature, threshold) in enumerate(zip(tree.feature, tree.threshold, strict=True)):
+        if feature in named and node not in tree.sets:
+            codes = np.arange(max(1, len(named[feature])))
+            tree.sets[node] = set_words(codes <= threshold, others=bool(tree.missing_left[node]))
+    return tree

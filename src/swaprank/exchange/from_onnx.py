@@ -16,16 +16,25 @@ from swaprank.arrays import AnyArray
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError, import_extra
 from swaprank.exchange.exported import NEEDS_ONNX
-from swaprank.exchange.onnx_ensembles import SetColumn, peer_trees
+from swaprank.exchange.onnx_ensembles import SetColumn, of_one_class, peer_trees
+from swaprank.exchange.onnx_scaling import Step, before_scaling
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
+from swaprank.exchange.tree_building import (
+    MOST_FEATURES,
+    DoubleThresholds,
+    PeerModel,
+    PeerTree,
+    forest_and_thresholds,
+)
 
 _TREE_OPERATORS = ("TreeEnsembleRegressor", "TreeEnsemble")
+_CLASSIFIER = "TreeEnsembleClassifier"
 _BEFORE = ("Cast", "Identity", "Flatten")
 _AFTER = (*_BEFORE, "Reshape", "Squeeze", "Unsqueeze")
 """They do not change a single score."""
 _FLOAT, _INT32, _INT64, _DOUBLE = 1, 6, 7, 11
 """TensorProto.DataType."""
+_CASTS = {f"Cast {_FLOAT}": np.float32, f"Cast {_DOUBLE}": np.float64}
 
 Pattern: TypeAlias = "str | tuple[str | tuple[Any, ...], ...]"
 _CODES: Pattern = ("Floor", ("Gather 1", "features", "columns"))
@@ -52,23 +61,27 @@ def read(content: bytes) -> PeerModel:
     except DecodeError as error:
         raise ModelFileError(f"this is not an ONNX model: {error}.") from None
     graph = OpenGraph(onnx, model.graph)
-    ensemble = graph.followed(graph.output, _AFTER)
-    if ensemble is None or ensemble.op_type not in _TREE_OPERATORS:
-        raise _refused(ensemble)
+    ensemble = graph.ensemble()
     features, columns = graph.tree_input(ensemble.input[0])
-    if graph.followed(features, _BEFORE) is not None:
-        raise _refused(graph.followed(features, _BEFORE))
-    trees, base_score, n_used = peer_trees(graph.attributes(ensemble), graph.n_features, columns)
-    forest = build_forest(trees, graph.n_features or n_used, base_score)
+    steps = graph.steps(features)
+    attributes = graph.attributes(ensemble)
+    if ensemble.op_type == _CLASSIFIER:
+        attributes = of_one_class(attributes)
+    trees, base_score, n_used = peer_trees(attributes, graph.n_features, columns)
+    if any(step.operator != "Cast" for step in steps):
+        trees = [before_scaling(tree, steps, np.float64 if graph.is_double else np.float32) for tree in trees]
+    forest, exact = forest_and_thresholds(trees, graph.n_features or n_used, base_score)
     names, categories = _metadata(model, forest.n_features)
-    return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None)
+    doubles = DoubleThresholds(exact) if graph.is_double else None
+    return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None, doubles)
 
 
 def _refused(node: Any) -> ModelFileError:
     found = "no operator" if node is None else f"the operator {node.op_type[:80]!r}"
     return ModelFileError(
         f"it has {found} where a TreeEnsembleRegressor or TreeEnsemble should be: of ONNX graphs, only one tree "
-        "ensemble with Cast, Identity, Flatten or Reshape around it can be read. Read the model that it was made from."
+        "ensemble can be read, with Cast, Identity, Flatten, Reshape or a scaler around it. Read the model that it was "
+        "made from, or apply such steps to the features yourself."
     )
 
 
@@ -80,16 +93,19 @@ class OpenGraph:
         self.makers = {name: node for node in graph.node for name in node.output}
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         inputs = [each for each in graph.input if each.name not in self.constants]
-        if len(inputs) != 1 or len(graph.output) != 1:
+        self.outputs = [each.name for each in graph.output]
+        classifiers = sum(node.op_type == _CLASSIFIER for node in graph.node)
+        if len(inputs) != 1 or not 1 <= len(self.outputs) <= 1 + (classifiers == 1):
             operators = ", ".join(sorted({node.op_type[:80] for node in graph.node})[:10])
             raise ModelFileError(
                 f"its graph has {len(inputs)} inputs and {len(graph.output)} outputs, and the operators {operators}: a "
                 "ranker has one input, one output and one tree ensemble."
             )
-        self.input, self.output = inputs[0].name, graph.output[0].name
+        self.input = inputs[0].name
         tensor = inputs[0].type.tensor_type
         if tensor.elem_type not in (_FLOAT, _DOUBLE, _INT32, _INT64):
             raise ModelFileError("its input is not a matrix of numbers.")
+        self.is_double = tensor.elem_type == _DOUBLE
         width = tensor.shape.dim[1].dim_value if len(tensor.shape.dim) == 2 else 0
         self.n_features = int(width)
         """0 if the file does not say."""
@@ -110,6 +126,46 @@ class OpenGraph:
                 return node
             name = node.input[0]
         raise ModelFileError("its graph has a cycle.")
+
+    def ensemble(self) -> Any:
+        """The operator of the trees: the output is its sum, or the outputs are the label and the scores of a class."""
+        found = [self.followed(name, _AFTER) for name in self.outputs]
+        for at, node in enumerate(found):
+            if node is not None and node.op_type == "ZipMap":
+                found[at] = self.followed(node.input[0], _AFTER)
+        node = found[0]
+        known = _TREE_OPERATORS if len(found) == 1 else (_CLASSIFIER,)
+        if node is None or node.op_type not in known or any(each is not node for each in found):
+            raise _refused(next((each for each in found if each is None or each.op_type not in known), node))
+        return node
+
+    def steps(self, name: str) -> list[Step]:
+        """What is done to the features before the trees, first step first."""
+        steps: list[Step] = []
+        for _ in range(len(self.makers) + 1):
+            node = self.makers.get(name)
+            if node is None:
+                self.followed(name, ())
+                return steps[::-1]
+            key = self._key(node)
+            if (values := self._scaling(node, key)) is not None:
+                steps.append(values)
+            elif key not in ("Identity", "Flatten 1"):
+                raise _refused(node)
+            name = next(each for each in node.input if each not in self.constants)
+        raise ModelFileError("its graph has a cycle.")
+
+    def _scaling(self, node: Any, key: str) -> Step | None:
+        """The operator as a step, if it is one."""
+        if key in _CASTS:
+            return Step("Cast", dtype=_CASTS[key])
+        if node.op_type == "Scaler" and node.domain == "ai.onnx.ml":
+            found = self.attributes(node)
+            return Step("Scaler", tuple(found[name].astype(np.float32) for name in ("offset", "scale")))
+        at = [place for place, each in enumerate(node.input) if each in self.constants]
+        if key in ("Sub", "Div", "Add", "Mul") and (at == [1] or (at == [0] and key in ("Add", "Mul"))):
+            return Step(key, (self._constant(node.input[at[0]]).ravel(),))
+        return None
 
     def tree_input(self, name: str) -> tuple[str, list[SetColumn]]:
         """The features of the trees, and the sets that stand behind further columns."""

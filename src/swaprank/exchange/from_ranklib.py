@@ -1,4 +1,4 @@
-"""RankLib's models of trees: LambdaMART, MART and random forests.
+"""RankLib's models but its nets: LambdaMART, MART, random forests, RankBoost, and three kinds of linear models.
 
     ## LambdaMART                                     the kind of model; other lines with # are comments
     <ensemble>
@@ -10,7 +10,13 @@
           <split pos="right"><output> 1.2 </output></split>
 
 A random forest has several ensembles, and its score is their mean. Numbers are read in single precision, as RankLib
-does, and a missing value is 0.
+does, and a missing value is 0. A linear model has a line of weights in double precision, where feature 0 is a constant:
+
+    0:0.5 1:-0.25 3:0.75
+
+RankBoost has a line of features, thresholds and weights: a weight is added for each value above its threshold.
+
+    1:-0.07:0.55 3:0.5:0.45
 """
 
 import math
@@ -23,10 +29,13 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.errors import ModelFileError
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
+from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, at_most, build_forest, linear_model
 from swaprank.models.forest import Forest
+from swaprank.models.linear import LinearModel
 
 _KINDS = ("LambdaMART", "MART", "Random Forests")
+_RANKBOOST = "RankBoost"
+_LINEAR = ("Linear Regression", "Coordinate Ascent", "AdaRank")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -35,23 +44,58 @@ def read(content: bytes) -> PeerModel:
     text = content.decode("utf-8-sig", errors="replace").lstrip()
     header, _, rest = text.partition("\n") if text.startswith("#") else ("LambdaMART", "", text)
     kind = header.strip("# \t\r")
+    body = "\n".join(line for line in rest.splitlines() if not line.lstrip().startswith("#"))
+    if kind.upper() in (known.upper() for known in _LINEAR):
+        return PeerModel("RankLib", _linear(body, with_constant=kind.upper() == _LINEAR[0].upper()), None, {}, None)
+    if kind.upper() == _RANKBOOST.upper():
+        trees = [_stump(part) for part in body.split()]
+        return PeerModel("RankLib", build_forest(trees, _n_features(trees)), None, {}, None)
     if kind.upper() not in (known.upper() for known in _KINDS):
         raise ModelFileError(
-            f"it is a RankLib model of the kind '{kind[:40]}', which is not one of {', '.join(_KINDS)}."
+            f"it is a RankLib model of the kind '{kind[:40]}', which is not one of "
+            f"{', '.join((*_KINDS, _RANKBOOST, *_LINEAR))}: nets cannot be read. Train one of these kinds."
         )
     reader = _EnsembleReader()
-    reader.parse("\n".join(line for line in rest.splitlines() if not line.lstrip().startswith("#")))
+    reader.parse(body)
     if reader.n_ensembles > 1 and kind.upper() != "RANDOM FORESTS":
         raise ModelFileError(f"it has {reader.n_ensembles:,} ensembles, but only random forests have more than one.")
     return PeerModel("RankLib", _forest(reader), None, {}, None)
+
+
+def _linear(body: str, *, with_constant: bool) -> LinearModel:
+    """A sum of weight x value, from pairs feature:weight. The weights of a feature that is there twice are added."""
+    weights: dict[int, float] = {}
+    bias = 0.0
+    for pair in body.split():
+        feature, _, weight = pair.partition(":")
+        value = _number(weight, "weight")
+        if feature == "0" and with_constant:
+            bias += value
+        else:
+            at = _feature_number(feature) - 1
+            weights[at] = weights.get(at, 0.0) + value
+    if not weights:
+        raise ModelFileError("it has no weights.")
+    return linear_model(weights, max(weights) + 1, bias)
 
 
 def _forest(reader: "_EnsembleReader") -> Forest:
     """All trees; those of a random forest give a share of the mean."""
     for tree in reader.trees:
         tree.leaf_value = [value / reader.n_ensembles for value in tree.leaf_value]
-    n_features = 1 + max((max(tree.feature, default=0) for tree in reader.trees), default=0)
-    return build_forest(reader.trees, n_features)
+    return build_forest(reader.trees, _n_features(reader.trees))
+
+
+def _n_features(trees: list[PeerTree]) -> int:
+    return 1 + max((max(tree.feature, default=0) for tree in trees), default=0)
+
+
+def _stump(part: str) -> PeerTree:
+    feature, threshold, weight = [*part.split(":"), "", ""][:3]
+    limit = at_most([_number(threshold, "threshold")])
+    return PeerTree(
+        [_feature_number(feature) - 1], limit, (limit >= 0).tolist(), [~0], [~1], [0.0, _number(weight, "weight")]
+    )
 
 
 _NEXT = {

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Ints
-from swaprank.data.categories import Categories
+from swaprank.data.categories import OTHERS, Categories
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
 from swaprank.exchange.tree_building import (
@@ -21,6 +21,7 @@ from swaprank.exchange.tree_building import (
     PeerTree,
     below,
     build_forest,
+    linear_model,
     tree_by_tree,
     walk_tree,
 )
@@ -44,11 +45,15 @@ class _Nodes(NamedTuple):
     """The categories that go right, by node."""
 
 
+_NOTE = (
+    "An XGBRanker or another estimator has written the file, which does not say what its `missing` was. NaN is missing "
+    "here: if it was another number, write NaN in place of it in the features."
+)
+_FEWEST_NUMBERS = 1024
+"""So many numbers are known, although the largest ones may be in no set, for formats that know no other categories."""
 _LOGIT = ("binary:logistic", "reg:logistic")
 _LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 """Objectives whose base_score is a probability, or a count: it is transformed before it is added."""
-_FEWEST_NUMBERS = 1024
-"""A number that is in no set goes left, and must be known if missing values go right."""
 
 
 def content_of(model: Any) -> bytes:
@@ -84,24 +89,31 @@ def read(content: bytes | Mapping[str, Any]) -> PeerModel:
                 f"it has several scores per document ({key}={state[key]}): a ranker has one. Train with a ranking, "
                 "regression or binary objective."
             )
-    n_features = int(state["num_feature"])
+    n_features, base = int(state["num_feature"]), _base_margin(state["base_score"], objective)
+    names, types = (_texts(learner, key, n_features) for key in ("feature_names", "feature_types"))
+    notes = (_NOTE,) if "scikit_learn" in (learner.get("attributes") or {}) else ()
+    if learner["gradient_booster"]["name"] == "gblinear":
+        given = np.asarray(learner["gradient_booster"]["model"]["weights"], np.float32)
+        if given.shape != (n_features + 1,):
+            raise ModelFileError(f"it has {n_features:,} features, but {given.size:,} weights, and not one more.")
+        linear = linear_model(dict(enumerate(given[:-1].tolist())), n_features, float(given[-1]) + base)
+        return PeerModel("XGBoost", linear, tuple(names) or None, {}, objective, notes=notes)
     model, weights = _model_and_weights(learner["gradient_booster"])
     used = model["trees"][: _n_used(learner.get("attributes") or {}, model)]
     nodes = list(tree_by_tree(lambda _, tree: _nodes(tree), used))
-    names, types = (_texts(learner, key, n_features) for key in ("feature_names", "feature_types"))
     declared = [at for at, kind in enumerate(types) if kind == "c"]
     sets = ((int(tree.feature[node]), right) for tree in nodes for node, right in tree.sets.items())
     categories = _known_categories(model.get("cats"), n_features, whole.get("version", ()), declared, sets)
     trees = tree_by_tree(lambda number, tree: _tree(tree, weights[number], categories), nodes)
-    forest = build_forest(trees, n_features, _base_margin(state["base_score"], objective))
-    return PeerModel("XGBoost", forest, tuple(names) or None, categories, objective)
+    forest = build_forest(trees, n_features, base)
+    return PeerModel("XGBoost", forest, tuple(names) or None, categories, objective, notes=notes)
 
 
 def _model_and_weights(booster: Mapping[str, Any]) -> tuple[Mapping[str, Any], Features]:
     """The trees, and what the leaf values of each are multiplied by: dart has weights."""
     kind = booster["name"]
     if kind not in ("gbtree", "dart"):
-        raise ModelFileError(f"its booster is {kind}; known are the trees of gbtree and dart.")
+        raise ModelFileError(f"its booster is {kind}; known are gbtree, dart and gblinear.")
     model = (booster["gbtree"] if kind == "dart" else booster)["model"]
     n_trees = len(model["trees"])
     # From XGBoost 3.4 on, they are in the model, and trees after the last weight have none.
@@ -248,7 +260,9 @@ def _known_categories(
     largest = dict.fromkeys(declared, 0)
     for feature, numbers in sets:
         largest[feature] = max(largest.get(feature, 0), int(numbers.max(initial=0)))
-    found = {feature: numbered_categories(max(last + 1, _FEWEST_NUMBERS)) for feature, last in largest.items()}
+    found = {
+        feature: (*numbered_categories(max(last + 1, _FEWEST_NUMBERS)), OTHERS) for feature, last in largest.items()
+    }
     columns = (saved or {}).get("enc") or []
     if len(columns) not in (0, n_features):
         raise ModelFileError(f"it has the categories of {len(columns):,} features, not of {n_features:,}.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.errors import ModelFileError
-from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, at_most, below, walk_tree
+from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, walk_tree
 from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words, words_of_numbers
 
 _MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER", "LEAF")
@@ -78,6 +78,30 @@ def peer_trees(
     splits = _splits(nodes, _sets(attributes, nodes), n_features, columns)
     trees = _trees(splits, nodes.leaf_value, nodes.roots)
     return trees, float(base[0]) if len(base) else 0.0, int(nodes.feature.max(initial=0)) + 1
+
+
+def of_one_class(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a TreeEnsembleClassifier of two classes, which adds up a score for one of them, as a regressor.
+
+    onnxmltools writes such a classifier for XGBoost's ranking objectives.
+
+    >>> import numpy as np
+    >>> from swaprank.exchange.onnx_ensembles import of_one_class
+    >>> found = of_one_class({"class_ids": np.array([0, 0]), "classlabels_int64s": np.array([0, 1])})
+    >>> found["target_ids"].tolist(), found["n_targets"]
+    ([0, 0], 1)
+    """
+    labels = next(
+        (attributes[name] for name in ("classlabels_int64s", "classlabels_strings") if name in attributes), ()
+    )
+    classes = _whole(attributes, "class_ids")
+    if len(labels) != 2 or (classes != 0).any():  # onnxruntime adds no base value to the score of class 1
+        raise ModelFileError(
+            f"it is a classifier of {len(labels)} classes, with scores for class {classes.max(initial=0)}: a ranker "
+            "has one score, that of class 0 of two."
+        )
+    others = {name.replace("class_", "target_", 1): value for name, value in attributes.items()}
+    return others | {"target_ids": np.zeros_like(classes), "n_targets": 1}
 
 
 def _check_target(attributes: Mapping[str, Any]) -> bool:
@@ -233,7 +257,7 @@ def _splits(nodes: _Nodes, sets: dict[int, AnyArray], n_features: int, columns: 
         raise ModelFileError(f"a node has the mode BRANCH_{mode}; only LEQ, LT, GTE, GT and MEMBER can be read.")
     # x > t and x >= t are x <= t and x < t with the sides swapped.
     is_swapped = np.isin(nodes.mode, (_GT, _GTE))
-    threshold = np.where(np.isin(nodes.mode, (_LEQ, _GT)), at_most(nodes.split), below(nodes.split))
+    threshold = np.where(np.isin(nodes.mode, (_LEQ, _GT)), nodes.split, np.nextafter(nodes.split, -np.inf))
     missing_left = nodes.missing_true != is_swapped
     feature, n_words = nodes.feature.copy(), 0
     for node in np.flatnonzero(feature >= n_features).tolist() if columns else ():

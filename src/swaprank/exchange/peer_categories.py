@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.data.categories import Categories, category_text
+from swaprank.data.categories import OTHERS, Categories, category_text
 from swaprank.errors import DataError, ExportError, ModelFileError
-from swaprank.exchange.exported import Export
-from swaprank.models.category_sets import node_sets, set_members
+from swaprank.exchange.exported import Export, warn_of_export
+from swaprank.models.category_sets import WORD_CATEGORIES, node_sets, set_members
 from swaprank.models.forest import Forest
+from swaprank.models.served import ServedModel, Trees
 
 _MOST_NUMBERS = 2**20
 """Sets are written with a bit for each number up to the largest, and each number that is read gets a name."""
@@ -51,12 +52,16 @@ def category_numbers(export: Export) -> CategoryNumbers:
         if name not in export.categories:
             continue
         categories = export.categories[name]
-        if all(_is_whole(text) for text in categories):
-            numbers[feature] = np.array([min(int(text), _MOST_NUMBERS) for text in categories], np.int64)
+        known = [text for text in categories if text != OTHERS]
+        if all(_is_whole(text) for text in known):
+            whole = [min(int(text), _MOST_NUMBERS) for text in known]
+            # A number that is not known stands for all others.
+            whole += [max(whole, default=-1) + 1] * (len(categories) - len(known))
+            numbers[feature] = np.array(whole, np.int64)
             if ((numbers[feature] < 0) | (numbers[feature] == _MOST_NUMBERS)).any():
                 raise ExportError(
                     f"{export.to} takes categories that are numbers from 0 to {_MOST_NUMBERS - 1:,}, but '{name}' has "
-                    f"{min(categories, key=int)} to {max(categories, key=int)}. Train with text, such as 'shop 7'."
+                    f"{min(known, key=int)} to {max(known, key=int)}. Train with text, such as 'shop 7'."
                 )
         else:
             numbers[feature], texts[feature] = np.arange(len(categories)), categories
@@ -66,6 +71,29 @@ def category_numbers(export: Export) -> CategoryNumbers:
 def _is_whole(text: str) -> bool:
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdigit() and len(digits) < 20 and text == str(int(text))
+
+
+def warn_of_others(export: Export) -> None:
+    """Warn about features whose unknown categories are not treated as missing values, as all formats have it."""
+    for feature, name in enumerate(export.feature_names):
+        categories = export.categories.get(name, ())
+        if OTHERS in categories and _others_apart(export.model, feature, categories.index(OTHERS)):
+            warn_of_export(
+                f"{export.to}: categories of '{name}' that the model does not know go where missing values go, but in "
+                f"the model they are a category, '{OTHERS}'. Its number stands for all of them: "
+                f"{categories.index(OTHERS)}."
+            )
+
+
+def _others_apart(model: ServedModel, feature: int, code: int) -> bool:
+    if not isinstance(model, Trees):
+        return True
+    forest = model.forest
+    return any(
+        code < WORD_CATEGORIES * len(words) and set_members(words)[code] != forest.missing_left[node]
+        for node, words in node_sets(forest)
+        if forest.feature[node] == feature
+    )
 
 
 def sets_apart(forest: Forest, numbers: Mapping[int, Ints]) -> Iterator[tuple[int, Ints]]:

@@ -2,10 +2,13 @@
 
 import json
 import os
+from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from swaprank.errors import ModelFileError, ParameterError, Part, Wording
+from swaprank.exchange.pandas_columns import COLUMNS
 from swaprank.exchange.tree_building import PeerModel
 from swaprank.files import existing_file
 
@@ -18,13 +21,22 @@ _READERS = {
 }
 """A reader has `read(content) -> PeerModel`, of bytes or of parsed JSON; one of a library also `content_of(model)`."""
 
+_YDF_FILES = ("data_spec.pb", "assets/data_spec.pb")
+_NOT_YDF = (
+    "models of YDF and TensorFlow Decision Forests are not read, as their tests for categories and missing values are "
+    "others. Train such trees with LightGBM, XGBoost or CatBoost, or here."
+)
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh")
 """The first bytes of files of gzip, xz, zstd, zip and bzip2."""
 _KNOWN = "LightGBM text, XGBoost JSON or UBJ, CatBoost JSON or cbm, RankLib XML, ONNX"
 
 
-def read_peer(source: Any) -> PeerModel:
+def read_peer(source: Any, pandas_categories: Sequence[str] | None = None) -> PeerModel:
     """The model in a file, or of an object of LightGBM, XGBoost, CatBoost or ONNX.
+
+    Args:
+        source: The path of the file, or the object.
+        pandas_categories: The columns that were pandas categories, if a model of LightGBM does not tell.
 
     >>> from swaprank.exchange.peer_files import read_peer
     >>> read_peer(42)
@@ -34,21 +46,30 @@ def read_peer(source: Any) -> PeerModel:
     CatBoost or ONNX; found int.
     """
     if isinstance(source, str | os.PathLike):
+        if any((Path(source) / name).is_file() for name in _YDF_FILES):
+            raise ModelFileError(f"{source}: ", _NOT_YDF)
         file = existing_file(source)
         where = f"{file}: "
         reader, content = _recognized(file.read_bytes(), where)
     else:
         reader, where = type(source).__module__.partition(".")[0], ""
+        if reader == "ydf":
+            raise ModelFileError(_NOT_YDF)
         if reader not in _READERS or reader == "ranklib":
             raise ParameterError(
                 "a model is given as the path of a file, or as a fitted model of LightGBM, XGBoost, CatBoost or ONNX; "
                 f"found {type(source).__name__}."
             )
         content = import_module(_READERS[reader]).content_of(source)
+    options = {} if pandas_categories is None else {"pandas_categories": pandas_categories}
+    if options and reader != "lightgbm":
+        raise ParameterError(COLUMNS, " is only for models of LightGBM.")
     try:
-        found: PeerModel = import_module(_READERS[reader]).read(content)
+        found: PeerModel = import_module(_READERS[reader]).read(content, **options)
     except ModelFileError as error:
         raise ModelFileError(where, error) from None
+    except ParameterError:
+        raise
     except RecursionError:
         raise ModelFileError(f"{where}it is nested too deeply.") from None
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

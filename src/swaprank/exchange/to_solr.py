@@ -1,7 +1,8 @@
 """Solr's model store: trees, linear models and nets, all in single precision.
 
 Solr compares x <= threshold + 1e-6, where the sum is rounded to single precision. So a threshold is written as a number
-for which this sum is our threshold. For some tiny thresholds there is none; then the sum is the next possible above.
+for which this sum is our threshold. For some thresholds below 1 there is none. Then a normalizer multiplies the feature
+by a power of two, which loses no digit, and the thresholds are multiplied, too.
 
 Solr's setters take the numbers of trees and normalizers as text, and those of weights and layers as numbers with a
 decimal point.
@@ -21,6 +22,9 @@ from swaprank.models.served import FeedForward, Trees, WeightedSum
 
 _PACKAGE = "org.apache.solr.ltr"
 _SLACK = np.float32(1e-6)
+_POWERS = [np.float32(2) ** np.float32(power) for power in range(10, 121, 10)]
+_LARGEST = np.finfo(np.float32).max
+"""As a threshold, it separates all values from missing ones. So does infinity."""
 _DEEPEST = 100
 """Solr makes a tree by recursion, and its threads have small stacks."""
 
@@ -31,7 +35,9 @@ def content(export: Export) -> bytes:
     match export.model:
         case Trees(forest):
             used = _at_least_one(np.unique(forest.feature))
-            kind, params = "MultipleAdditiveTreesModel", _trees(export, forest)
+            kind, (params, scale) = "MultipleAdditiveTreesModel", _trees(export, forest)
+            for at in np.flatnonzero(scale != 1):
+                features[at]["norm"] = _standardized(np.float32(0), scale[at])
         case WeightedSum(weights, _, bias):
             check_missing_as_zero(export, "Solr")
             used = _at_least_one(np.flatnonzero(weights))
@@ -61,10 +67,11 @@ def _store(export: Export) -> dict[str, str]:
     return {"store": store} if len(stores) == 1 and isinstance(store := stores.pop(), str) else {}
 
 
-def _trees(export: Export, forest: Forest) -> dict[str, Any]:
+def _trees(export: Export, forest: Forest) -> tuple[dict[str, Any], Features]:
+    """The parameters of the model, and what each feature is multiplied by."""
     forest = plain_trees(export, forest, _DEEPEST)
     is_null_zero = not _needs_nulls(export)
-    thresholds = _before_slack(forest.threshold)
+    thresholds, scale = _thresholds(export, forest)
 
     def leaf(leaf: int) -> dict[str, Any]:
         return {"value": str(np.float32(forest.leaf_value[leaf]))}
@@ -72,7 +79,7 @@ def _trees(export: Export, forest: Forest) -> dict[str, Any]:
     def node(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
         split: dict[str, Any] = {
             "feature": export.feature_names[forest.feature[node]],
-            "threshold": str(thresholds[node]),
+            "threshold": _java(thresholds[node]),
         }
         if not is_null_zero:
             split["missing"] = "left" if forest.missing_left[node] else "right"
@@ -80,7 +87,7 @@ def _trees(export: Export, forest: Forest) -> dict[str, Any]:
 
     roots = [fold_tree(forest, tree, leaf, node) for tree in range(forest.n_trees)]
     trees = [{"weight": "1", "root": root} for root in roots]
-    return {"trees": trees} if is_null_zero else {"isNullSameAsZero": False, "trees": trees}
+    return ({"trees": trees} if is_null_zero else {"isNullSameAsZero": False, "trees": trees}), scale
 
 
 def _needs_nulls(export: Export) -> bool:
@@ -106,20 +113,46 @@ def _needs_nulls(export: Export) -> bool:
     return True
 
 
-def _before_slack(threshold: AnyArray) -> AnyArray:
-    """The smallest numbers whose sum with 1e-6 is at least the threshold; a warning if some sums are above it."""
+def _thresholds(export: Export, forest: Forest) -> tuple[Features, Features]:
+    """The thresholds to write, and what each feature is multiplied by; a warning if some are not ours in Solr."""
+    scale = np.ones(forest.n_features, np.float32)
+    written, sums = _before_slack(forest.threshold)
+    for feature in np.unique(forest.feature[sums != forest.threshold]):
+        nodes = forest.feature == feature
+        for power in _POWERS:
+            scaled = _scaled(forest.threshold[nodes], power)
+            found, sums_there = _before_slack(scaled)
+            if (np.isfinite(scaled) | (forest.threshold[nodes] == _LARGEST)).all() and (sums_there == scaled).all():
+                scale[feature], written[nodes], sums[nodes] = power, found, forest.threshold[nodes]
+                break
+    gap = np.where(sums == forest.threshold, 0, sums.astype(np.float64) - forest.threshold)
+    if (gap > 0).any():
+        features = np.isin(np.arange(forest.n_features), forest.feature[gap > 0])
+        warn_of_export(
+            f"Solr adds 1e-6 to thresholds, which changes {np.sum(gap > 0)} of the {len(gap)} thresholds by up to "
+            f"{gap.max():.1g}: {export.named(features)} has both tiny and huge ones. If documents have values so "
+            "near to each other, train on a feature of a smaller range, such as its logarithm."
+        )
+    return written, scale
+
+
+def _before_slack(threshold: Features) -> tuple[Features, Features]:
+    """The smallest numbers whose sums with 1e-6 are at least the thresholds, and these sums."""
     lowest, highest = np.float32(-np.inf), np.float32(np.inf)
     with np.errstate(over="ignore"):
         written = np.nextafter(np.nextafter(threshold - _SLACK, lowest), lowest)
         for _ in range(4):
             written = np.where(written + _SLACK < threshold, np.nextafter(written, highest), written)
-    gap = (written + _SLACK).astype(np.float64) - threshold
-    if (gap > 0).any():
-        warn_of_export(
-            f"Solr adds 1e-6 to thresholds, which changes {np.sum(gap > 0)} of the {len(gap)} thresholds by up to "
-            f"{gap.max():.1g}. If a feature has values so near to each other, multiply it by 1,000 and train again."
-        )
-    return written
+    return written, written + _SLACK
+
+
+def _scaled(threshold: Features, power: np.float32) -> Features:
+    with np.errstate(over="ignore"):
+        return np.asarray(threshold * power, np.float32)
+
+
+def _java(number: np.float32) -> str:
+    return "Infinity" if number == np.inf else str(number)
 
 
 def _weighted_sum(export: Export, weights: Features, used: AnyArray, bias: float) -> tuple[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from swaprank.arrays import AnyArray, Floats
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.forest import ARRAYS, Forest, check_forest
+from swaprank.models.linear import LinearModel
 
 Made = TypeVar("Made")
 Part = TypeVar("Part")
@@ -32,7 +33,7 @@ class PeerTree:
 
     feature: Sequence[int] = ()
     threshold: Sequence[float] | AnyArray = ()
-    """A document goes left if x <= threshold; see `at_most` and `below`. Ignored for a node with a set."""
+    """A document goes left if x <= threshold, see `at_most` and `below`. Ignored for a node with a set."""
     missing_left: Sequence[bool] = ()
     left: Sequence[int] = ()
     right: Sequence[int] = ()
@@ -44,18 +45,46 @@ class PeerTree:
     """Words of the categories that go left (models/forest.py), by node; categories beyond go where missing ones go."""
 
 
+class DoubleThresholds(NamedTuple):
+    """The thresholds of a forest before they were rounded (double_thresholds.py)."""
+
+    exact: Floats
+    """One per node."""
+    ranges: Sequence[tuple[float, float]] | None = None
+    """The smallest and the largest value of each feature in training, infinite if unknown."""
+
+
 class PeerModel(NamedTuple):
     """A model of another library in our terms."""
 
     library: str
     """As it is written: "LightGBM"."""
-    model: Forest
+    model: Forest | LinearModel
     feature_names: tuple[str, ...] | None
     """None if the features have no names."""
     categories: Mapping[int, Categories]
     """The categories of each categorical feature, by its position; their positions are the codes in the model."""
     objective: str | None
     """The loss that it was trained for, in the words of the library; None if the file does not say."""
+    doubles: DoubleThresholds | None = None
+    """Thresholds in double precision; None if the library compares in single precision, as we do."""
+    notes: tuple[str, ...] = ()
+    """What to know about the model that nobody can see in it, as sentences."""
+
+
+def linear_model(weights: Mapping[int, float], n_features: int, bias: float) -> LinearModel:
+    """A weighted sum of the features, in which missing values are 0, checked as a model of a file.
+
+    >>> from swaprank.exchange.tree_building import linear_model
+    >>> linear_model({1: 2.0}, n_features=2, bias=0.5).feature_weights().tolist()
+    [0.0, 2.0]
+    """
+    if not 1 <= n_features <= MOST_FEATURES:
+        raise ModelFileError(f"it has {n_features:,} features; a model has from 1 to {MOST_FEATURES:,}.")
+    found = np.zeros(n_features)
+    found[list(weights)] = list(weights.values())
+    arrays: dict[str, AnyArray] = {"weights": found, "missing": np.zeros(n_features, np.float32)}
+    return LinearModel.from_parts({"bias": float(bias)}, arrays)
 
 
 def at_most(threshold: Any) -> AnyArray:
@@ -145,6 +174,18 @@ def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float =
     >>> forest.node_count.tolist(), forest.leaf_value.tolist()
     ([4], [-1.0, 1.0])
     """
+    return forest_and_thresholds(trees, n_features, base_score)[0]
+
+
+def forest_and_thresholds(trees: Iterable[PeerTree], n_features: int, base_score: float = 0.0) -> tuple[Forest, Floats]:
+    """The forest of `build_forest`, and the thresholds of its nodes as they were given, in double precision.
+
+    >>> from swaprank.exchange.tree_building import PeerTree, forest_and_thresholds
+    >>> stump = PeerTree([0], [0.1], [True], [~0], [~1], leaf_value=[-1.0, 1.0])
+    >>> forest, exact = forest_and_thresholds([stump], n_features=1)
+    >>> forest.threshold.tolist(), exact.tolist()
+    ([0.09999999403953552], [0.1])
+    """
     if not 1 <= n_features <= MOST_FEATURES:
         raise ModelFileError(f"it has {n_features:,} features; a model has from 1 to {MOST_FEATURES:,}.")
     columns: dict[str, list[AnyArray]] = {name: [np.zeros(0, dtype)] for name, (dtype, _) in ARRAYS.items()}
@@ -157,9 +198,11 @@ def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float =
         n_words += len(arrays["words"])
         if n_words > MOST_WORDS or len(tree_nodes) > _MOST_TREES:
             raise ModelFileError("its trees, or their sets of categories, are too many to be a model.")
+    exact = np.concatenate(columns["threshold"]).astype(np.float64)
     columns |= {"tree_nodes": [np.array(tree_nodes)], "tree_leaves": [np.array(tree_leaves)]}
+    columns["threshold"] = [at_most(exact)]
     made = {name: np.concatenate(columns[name]).astype(dtype) for name, (dtype, _) in ARRAYS.items()}
-    return check_forest(Forest(n_features=n_features, base_score=float(base_score), **made))
+    return check_forest(Forest(n_features=n_features, base_score=float(base_score), **made)), exact
 
 
 def _numbered(tree: PeerTree, n_features: int) -> dict[str, AnyArray]:
@@ -195,7 +238,7 @@ def _numbered(tree: PeerTree, n_features: int) -> dict[str, AnyArray]:
     gain = np.zeros(n_nodes) if tree.gain is None else np.asarray(tree.gain, np.float64)[nodes]
     return {
         "feature": feature,
-        "threshold": np.where(has_set, np.float32(0), np.asarray(tree.threshold, np.float32)[nodes]),
+        "threshold": np.where(has_set, 0.0, np.asarray(tree.threshold, np.float64)[nodes]),
         "missing_left": np.asarray(tree.missing_left, np.bool_)[nodes],
         "left": np.array(left, np.int64),
         "right": np.array(right, np.int64),

@@ -32,12 +32,12 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = file.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{file} is not UTF-8 text: {error}.") from None
-    if ending != ".toml":
-        return _parse_yaml(text, str(file))
     try:
-        return tomllib.loads(text)
+        return _parse_yaml(text, str(file)) if ending != ".toml" else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{file} is not valid TOML: {error}.") from None
+    except RecursionError:
+        raise DataError(f"{file} is nested too deeply for a configuration.") from None
 
 
 def _parse_yaml(text: str, file: str) -> dict[str, Any]:

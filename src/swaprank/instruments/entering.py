@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Bools, Features, Floats, read_only
-from swaprank.data.matching import feature_position
+from swaprank.data.matching import feature_positions
 from swaprank.errors import DataError, Hint
 from swaprank.instruments.explain_pair import Value, shown_value, value_text
 from swaprank.instruments.listed_documents import ListedDocuments, listed_documents
@@ -199,7 +199,7 @@ def _best_code(
 def _allowed(features: Iterable[str | int], names: list[str]) -> list[int]:
     if isinstance(features, str):
         raise DataError(Hint("features"), f" must be a list of names or positions; found {features!r}.")
-    found = sorted({feature_position(feature, names, Hint("features", option="--change")) for feature in features})
+    found = sorted({*feature_positions(features, names, Hint("features", option="--change"))})
     if not found:
         raise DataError(
             Hint("features", option="--change"), " is empty: at least one feature must be allowed to change."

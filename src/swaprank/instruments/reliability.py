@@ -14,7 +14,7 @@ from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.figures import axes_for, check_drawing, finish_chart, new_axes, save_figure
 from swaprank.rendering.result import Result, rows_as_columns
-from swaprank.rendering.tables import Blocks, Table, counted
+from swaprank.rendering.tables import Blocks, Table, counted, decimals
 
 
 class Bin(NamedTuple):
@@ -55,7 +55,7 @@ class Reliability(Result):
 
     def _blocks(self) -> Blocks:
         rows = [
-            [f"{each.predicted:.4f}", f"{each.observed:.4f}", f"{each.low:.4f} to {each.high:.4f}",
+            [f"{each.predicted:.4f}", f"{each.observed:.4f}", f"{decimals(each.low)} to {decimals(each.high)}",
              f"{each.n_documents:,}", f"{each.n_queries:,}"]
             for each in self.bins
         ]  # fmt: skip

@@ -87,7 +87,9 @@ class Ensemble(Model):
     def trees(self) -> Forest | None:
         """The trees of a plain sum of another model and trees; None for other ensembles."""
         plain = len(self.members) == 2 and not self.scale.center.any() and (self.scale.spread == 1).all()
-        plain = plain and isinstance(self.top, LinearModel) and bool((self.top.weights == 1).all())
+        plain = (
+            plain and isinstance(self.top, LinearModel) and self.top.bias == 0 and bool((self.top.weights == 1).all())
+        )
         last = self.members[-1]
         return last if plain and isinstance(last, Forest) else None
 

@@ -41,6 +41,8 @@ class LinearModel(Model):
     weights: Floats
     missing: Features
     """Replaces a missing value of each feature: its mean over the training data."""
+    bias: float = 0.0
+    """Added to every score; models that are trained here need none."""
 
     @property
     def n_features(self) -> int:
@@ -49,7 +51,8 @@ class LinearModel(Model):
 
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`."""
-        return project(fill_missing(features, self.missing), self.weights, n_threads)
+        scores = project(fill_missing(features, self.missing), self.weights, n_threads)
+        return scores + self.bias if self.bias else scores
 
     def describe(self) -> str:
         """See `Model`."""
@@ -76,7 +79,7 @@ class LinearModel(Model):
         """See `Model`; the average document has the mean value of every feature."""
         shares = np.empty((len(features), self.n_features + 1))
         shares[:, :-1] = (fill_missing(features, self.missing) - self.missing.astype(np.float64)) * self.weights
-        shares[:, -1] = dot(self.missing, self.weights)
+        shares[:, -1] = dot(self.missing, self.weights) + self.bias
         return shares
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
@@ -93,11 +96,12 @@ class LinearModel(Model):
 
     def for_export(self) -> WeightedSum:
         """See `Model`."""
-        return WeightedSum(self.weights, self.missing, 0.0)
+        return WeightedSum(self.weights, self.missing, self.bias)
 
     def to_parts(self) -> ModelParts:
         """See `Model`."""
-        return ModelParts({"kind": self.kind}, {"weights": self.weights, "missing": self.missing})
+        meta = {"kind": self.kind} | ({"bias": self.bias} if self.bias else {})
+        return ModelParts(meta, {"weights": self.weights, "missing": self.missing})
 
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
@@ -107,4 +111,7 @@ class LinearModel(Model):
         if len(weights) == 0:
             raise ModelFileError("its linear model has no weights.")
         check_weights(weights)
-        return cls(weights, missing)
+        bias = meta.get("bias", 0.0)
+        if not isinstance(bias, float) or not abs(bias) <= LARGEST_SCORE:
+            raise ModelFileError(f"the bias of its linear model must be a finite number; found {bias!r}.")
+        return cls(weights, missing, bias)

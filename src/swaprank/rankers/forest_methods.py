@@ -30,7 +30,8 @@ class ForestMethods(Ranker):
     def trees_(self) -> Forest:
         """The trees: the model itself, or what training has added to a base ranker of another kind."""
         trees = trees_of(self.learned_.model)
-        assert trees is not None  # noqa: S101
+        if trees is None:
+            raise ParameterError(f"the model has no trees, but {self.learned_.model.describe()}.")
         return trees
 
     @property

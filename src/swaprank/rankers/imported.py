@@ -1,14 +1,20 @@
 """Models of other libraries as rankers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NoReturn, final
 
+import numpy as np
+
 from swaprank.data.matching import check_count, numbered_names
 from swaprank.errors import DataError, Hint, ModelFileError, ParameterError
+from swaprank.exchange.double_thresholds import in_single_precision, less, subtracted_name
 from swaprank.exchange.peer_files import read_peer
+from swaprank.exchange.peer_scores import Agreement as Agreement
+from swaprank.exchange.peer_scores import agreement, peer_rows, peer_scores
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
+from swaprank.models.linear import LinearModel
 from swaprank.parameters import parameter
 from swaprank.rankers.forest_methods import ForestMethods
 from swaprank.rankers.learned import Capabilities, Learned, found
@@ -22,6 +28,12 @@ def _text(value: Any) -> str:
 
 def _text_or_none(value: Any) -> str | None:
     return None if value is None else _text(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ModelFileError("its notes are not a list of text.")
+    return tuple(map(_text, value))
 
 
 @final
@@ -45,7 +57,7 @@ class ImportedRanker(ForestMethods):
 
     kind: ClassVar[str] = "imported"
     can: ClassVar[Capabilities] = Capabilities(
-        models=(Forest,), round_name="tree", learns_from="nothing", categories=True
+        models=(Forest, LinearModel), round_name="tree", learns_from="nothing", categories=True
     )
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric that `score` and reports measure by default."
@@ -55,6 +67,10 @@ class ImportedRanker(ForestMethods):
     """The library that trained it, such as LightGBM."""
     objective_ = found(_text_or_none)
     """The objective that it was trained for, in the words of that library, if the model says so."""
+    notes_ = found(_texts, default=())
+    """What to know about the model that nobody can see in it, as sentences."""
+    agreement_ = found[Agreement | None](None, default=None)
+    """What `import_model(…, check=X)` has found; None without it, and in a model that was loaded."""
 
     @property
     def size_(self) -> str:
@@ -80,6 +96,9 @@ def import_model(
     source: Any,
     *,
     feature_names: Sequence[str] | None = None,
+    pandas_categories: Sequence[str] | None = None,
+    subtract: Mapping[str, float] | None = None,
+    check: Any = None,
     metric: str | Metric = "ndcg@10",
     n_threads: int | None = None,
 ) -> ImportedRanker:
@@ -90,6 +109,14 @@ def import_model(
             Or a fitted model itself: of LightGBM, XGBoost or CatBoost, or an ONNX ModelProto.
         feature_names: The names of the features, if the model has none or others. For a model without names there may
             be more than it uses, because files of RankLib and ONNX do not say how many there are.
+        pandas_categories: For LightGBM: the columns of the training data that were pandas categories. It is needed only
+            if an error says so: the file has their categories, but not always which columns they were.
+        subtract: For LightGBM: numbers to subtract from features that are too large for single precision, such as
+            `{"published": 1_700_000_000}`. The feature of the ranker is then "published - 1700000000", and your data
+            must have that. An error says where it is needed.
+        check: Documents that the library itself scores, if it is installed: a matrix, a table or a Dataset, with the
+            features of the model as the library has them. `agreement_` says how far the scores agree; if they differ by
+            more than rounding, it is an error.
         metric: The metric that `score` and reports measure by default.
         n_threads: Number of threads. If None, all cores.
 
@@ -101,17 +128,20 @@ def import_model(
     >>> ranker.library_, ranker.size_, ranker.feature_names_in_.tolist()
     ('XGBoost', '3 trees of XGBoost', ['a', 'b', 'c', 'd', 'e'])
     """
-    peer = read_peer(source)
+    peer = read_peer(source, pandas_categories)
     ranker = ImportedRanker(metric, n_threads=n_threads)
     ranker.training_metric()
-    forest, names = peer.model, peer.feature_names or numbered_names(peer.model.n_features)
+    names = peer.feature_names or numbered_names(peer.model.n_features)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
-        if peer.feature_names is None and len(names) > forest.n_features:
+        if peer.feature_names is None and len(names) > peer.model.n_features:
             # Such files may not know features after the last one that they use.
-            forest = replace(forest, n_features=len(names))
+            peer = peer._replace(model=_with_features(peer.model, len(names)))
         check_count(
-            forest.n_features, len(names), f"the model of {peer.library}", Hint("feature_names", option="--features")
+            peer.model.n_features,
+            len(names),
+            f"the model of {peer.library}",
+            Hint("feature_names", option="--features"),
         )
     if len(set(names)) < len(names):
         raise DataError(
@@ -119,12 +149,26 @@ def import_model(
             Hint("feature_names", [...], "--features NAME,NAME,…"),
             ".",
         )
+    model = in_single_precision(peer, names, subtract or {})
     ranker.learned_ = Learned(
-        forest,
-        feature_names=names,
+        model,
+        feature_names=tuple(subtracted_name(name, subtract or {}) for name in names),
         categories={names[feature]: categories for feature, categories in peer.categories.items()},
-        n_rounds=forest.n_trees,
-        best_round=forest.n_trees,
-        found={"library": peer.library, "objective": peer.objective},
+        n_rounds=model.n_stages,
+        best_round=model.n_stages,
+        found={"library": peer.library, "objective": peer.objective, "notes": peer.notes, "agreement": None},
     )
+    if check is not None:
+        rows = peer_rows(check, names, ranker.categories_)
+        version, theirs = peer_scores(source, peer.library, rows)
+        found = agreement(version, ranker.predict(less(rows, names, subtract or {})), theirs)
+        ranker.learned_ = replace(ranker.learned_, found={**ranker.learned_.found, "agreement": found})
     return ranker
+
+
+def _with_features(model: Forest | LinearModel, n_features: int) -> Forest | LinearModel:
+    """The model with further features, which change no score."""
+    if isinstance(model, Forest):
+        return replace(model, n_features=n_features)
+    more = n_features - model.n_features
+    return replace(model, weights=np.pad(model.weights, (0, more)), missing=np.pad(model.missing, (0, more)))

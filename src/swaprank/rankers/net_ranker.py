@@ -12,7 +12,7 @@ import numpy as np
 from swaprank.arrays import Bools, Floats
 from swaprank.collective import ALONE
 from swaprank.data.dataset import Dataset
-from swaprank.data.matching import feature_position
+from swaprank.data.matching import feature_positions
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.metric import bind_metric
 from swaprank.models.layers import (
@@ -260,8 +260,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         if isinstance(self.log_features, bool):
             return np.full(data.n_features, self.log_features)
         logged = np.zeros(data.n_features, np.bool_)
-        for feature in self.log_features:
-            logged[feature_position(feature, data.feature_names, "log_features")] = True
+        logged[feature_positions(self.log_features, data.feature_names, "log_features")] = True
         return logged
 
     def _check_together(self) -> None:

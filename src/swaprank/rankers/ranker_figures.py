@@ -11,6 +11,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import THE_DATA, DataError, MetricError, ParameterError, did_you_mean
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
+from swaprank.models.ensemble import trees_of
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.rounds import VALID
 from swaprank.rendering.figures import (
@@ -64,7 +65,7 @@ def feature_values(ranker: "Ranker", kind: str | None, data: Dataset | None) -> 
     ('total gain of the splits', 'weight × standard deviation')
     """
     ranker.check_fitted()
-    has_own = hasattr(ranker, "importances")
+    has_own = hasattr(ranker, "importances") and trees_of(ranker.model_) is not None
     kinds = [*_KINDS, "permutation"] if has_own else ["permutation"]
     if kind not in (None, *kinds):
         raise ParameterError(

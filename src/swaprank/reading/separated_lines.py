@@ -1,6 +1,7 @@
 """The lines of CSV and TSV text: what Polars accepts in silence, a name that two columns have and short rows."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -22,8 +23,8 @@ def check_names(source: bytes, separator: str, file: Path) -> None:
     """
     line, record = next(((line, record) for line, record in _records(source) if record.strip()), (1, b""))
     names = _names(record, separator)
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name, n_times in Counter(names).items() if n_times > 1)
         raise DataError(f"{file}, line {line}: two columns have the name '{twice}': rename or delete one of them.")
 
 

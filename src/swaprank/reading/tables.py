@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from swaprank.data.categories import CATEGORICAL, not_numbers_advice
+from swaprank.data.categories import categorical_positions, not_numbers_advice
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
-from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, Hint, Part, Row, Wording, by_line, did_you_mean, import_extra
 from swaprank.files import compression, content_suffix
 from swaprank.reading.separated_lines import check_lengths, check_names
@@ -83,15 +82,15 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
     label, features = roles.label, roles.features
     _check_roles(table, roles)
     table = table.drop(roles.ignore)
-    for name in roles.categorical_features:
-        feature_position(name, table.columns if features is None else features, CATEGORICAL)
+    categorical_positions(roles.categorical_features, table.columns if features is None else features)
     if roles.unlabeled:
         table = table.with_columns(polars.lit(0.0).alias(label))
     if roles.judgements_only:
         table, features = table.with_columns(polars.lit(0.0).alias(NO_FEATURES)), [NO_FEATURES]
     if is_text:
         needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
-        table = table.with_columns(_category_text(table[name]) for name in roles.categorical_features)
+        declared = table.select([*dict.fromkeys(roles.categorical_features)])
+        table = table.with_columns([_category_text(column) for column in declared])
         needed -= {roles.qid, roles.docid, *roles.categorical_features, *roles.side}
         table = with_numbers(table, [label] if label in needed else [], (".",))
         table = with_numbers(table, [name for name in table.columns if name in needed])
@@ -109,12 +108,13 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
 
 
 def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
+    known = {*table.columns}
     by_role = {"label": roles.label, "qid": roles.qid, "docid": roles.docid, "sample_weight": roles.sample_weight}
     by_role |= {"query_weight": roles.query_weight}
     if roles.unlabeled:
         del by_role["label"]
     for role, name in by_role.items():
-        if name is not None and name not in table.columns:
+        if name is not None and name not in known:
             choose = Hint(role, ..., f"--{role.replace('_', '-')} COLUMN")
             raise DataError(
                 f"there is no column '{name}': choose one by ", choose, f"; {did_you_mean(name, table.columns)}"
@@ -124,12 +124,12 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
         if name in roles.categorical_features:
             raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
     for name in roles.side:
-        if name not in table.columns:
+        if name not in known:
             raise DataError(f"there is no column '{name}' to keep; {did_you_mean(name, table.columns)}")
         if name in roles.ignore:
             raise DataError(f"column '{name}' is given as a side column and to be ignored: a column has one role.")
     for name in roles.ignore:
-        if name not in table.columns:
+        if name not in known:
             raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")
 
 
@@ -213,18 +213,19 @@ def with_numbers(table: polars.DataFrame, names: list[str], advice: tuple[Part, 
     """Convert text columns to numbers; raises DataError, which ends in advice, for the first text that is not one."""
     import polars
 
-    for name in names:
-        if table[name].dtype != polars.String:
+    converted = []
+    for column in table.select(names):
+        if column.dtype != polars.String:
             continue
-        words = _without_missing(table[name])
+        words, name = _without_missing(column), column.name
         numbers = words.cast(polars.Float64, strict=False)
         bad = (words.is_not_null() & numbers.is_null()).arg_true()
         if len(bad):
             ending = advice or (": ", *not_numbers_advice(name, from_all=True))
             found = f": '{words[bad[0]][:40]}' is not a number"
             raise DataError(f"column '{name}', ", Row(int(bad[0])), found, *ending)
-        table = table.with_columns(numbers)
-    return table
+        converted.append(numbers)
+    return table.with_columns(converted)
 
 
 def _names(what: str, given: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import query_of_row
-from swaprank.evaluation.given_scores import column_scores
+from swaprank.evaluation.given_scores import column_scores, value_scores
 from swaprank.evaluation.segments import By
 from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -162,16 +162,18 @@ def best_feature(data: sr.Dataset, metric: sr.metrics.Metric) -> Baseline:
     """
     part = query_sample(data, max(1000, _MOST_VALUES // data.n_features))
     bound = bind_metric(metric, part)
-    numeric = [name for name in data.feature_names if name not in data.categories]
+    numeric = [at for at, name in enumerate(data.feature_names) if name not in data.categories]
     if not numeric:
         return Baseline("all documents tied", np.zeros(len(data)))
-    best, best_value = numeric[0], -np.inf
-    for name in numeric:
-        for signed in (name, f"-{name}"):
-            value = bound.mean(part.by_query(column_scores(part, signed)))
+    best, best_value = (numeric[0], False), -np.inf
+    for at in numeric:
+        values = part.column(at)
+        for is_reversed in (False, True):
+            value = bound.mean(part.by_query(value_scores(values, is_reversed=is_reversed)))
             if value > best_value + 1e-12:
-                best, best_value = signed, value
-    return column_baseline(data, best)
+                best, best_value = (at, is_reversed), value
+    at, is_reversed = best
+    return column_baseline(data, f"-{data.feature_names[at]}" if is_reversed else data.feature_names[at])
 
 
 def query_sample(data: sr.Dataset, n_documents: int) -> sr.Dataset:

@@ -1,14 +1,37 @@
 """The rows of features that a service scores: made of values by name, and checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from swaprank.arrays import Features
-from swaprank.data.categories import Categories, encoded
+from swaprank.arrays import Features, Ints
+from swaprank.data.categories import OTHERS, Categories, encoded
 from swaprank.errors import DataError, did_you_mean
+from swaprank.kernels import kernel
+
+
+def check_numbers(rows: Sequence[Any], named: Sequence[str], categorical: Container[str]) -> None:
+    """Raise DataError for true, false and text among the numbers of rows as JSON has them.
+
+    >>> from swaprank.serving.document_rows import check_numbers
+    >>> check_numbers([[0.5, None], [1, True]], ["bm25", "age"], categorical=[])
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.DataError: document 1, feature 'age': True is not a number; use None for a missing value.
+    """
+    for number, row in enumerate(rows):
+        if {*map(type, row)} <= _NUMBERS:
+            continue
+        for name, value in zip(named, row, strict=False):
+            if isinstance(value, str | bytes | bool | np.bool_) and name not in categorical:
+                raise DataError(
+                    f"document {number}, feature '{name}': {value!r} is not a number; use None for a missing value."
+                )
+
+
+_NUMBERS = {float, int, type(None)}
 
 
 @final
@@ -34,7 +57,7 @@ class NamedRows:
                 raise DataError(f"there is no feature '{name}'; {did_you_mean(str(name), self._places)}")
             if name in self._codes:
                 row[place] = self._code(name, value)
-            elif isinstance(value, Real):
+            elif type(value) not in (bool, np.bool_) and isinstance(value, Real):
                 row[place] = _number(value)
             elif value is not None:
                 raise DataError(f"feature '{name}': {value!r} is not a number; use None for a missing value.")
@@ -43,9 +66,11 @@ class NamedRows:
 
     def _code(self, name: str, value: Any) -> float:
         if isinstance(value, str):
-            return self._codes[name].get(value, np.nan)
-        _, texts = encoded(np.array([value], dtype=object), f"feature '{name}'")
-        return self._codes[name].get(texts[0], np.nan) if texts else np.nan
+            texts: Categories = (value,)
+        else:
+            _, texts = encoded(np.array([value], dtype=object), f"feature '{name}'")
+        codes = self._codes[name]
+        return codes.get(texts[0], codes.get(OTHERS, np.nan)) if texts else np.nan
 
 
 def _number(value: Real) -> float:
@@ -62,6 +87,8 @@ class FeatureLimits(NamedTuple):
     names: Sequence[str]
     limits: Features
     """The lower limits, and the upper ones."""
+    categorical: Ints
+    """The positions of features whose values are whole numbers."""
 
     @classmethod
     def of(cls, names: Sequence[str], categories: Mapping[str, Categories]) -> Self:
@@ -73,7 +100,8 @@ class FeatureLimits(NamedTuple):
         """
         lower = [-1 if name in categories else -np.inf for name in names]
         upper = [len(categories[name]) if name in categories else np.inf for name in names]
-        return cls(names, np.array([lower, upper], np.float32))
+        categorical = [at for at, name in enumerate(names) if name in categories]
+        return cls(names, np.array([lower, upper], np.float32), np.array(categorical, np.int64))
 
     def error(self, X: Features, outside: int) -> DataError:
         """The error for the value at this position, counted row by row."""
@@ -85,3 +113,14 @@ class FeatureLimits(NamedTuple):
             f"{where}: {value:g} is not the code of a category, a whole number below {self.limits[1, feature]:.0f}; "
             "use NaN for a missing value, and the scorer's `row` or `rows` for categories as they were in training."
         )
+
+
+@kernel
+def first_fraction(X: Features, columns: Ints) -> int:
+    """The position of the first number that is not whole in some columns, counted row by row; -1 if there is none."""
+    for row in range(len(X)):
+        for f in columns:
+            x = X[row, f]
+            if (x == x) & (x != np.floor(x)):
+                return int(row * X.shape[1] + f)
+    return -1

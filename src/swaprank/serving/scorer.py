@@ -14,7 +14,7 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.kernels import kernel
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import load
-from swaprank.serving.document_rows import FeatureLimits, NamedRows
+from swaprank.serving.document_rows import FeatureLimits, NamedRows, first_fraction, check_numbers
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WARM_ROWS = 64
@@ -82,7 +82,9 @@ class Scorer:
         """
         X, is_single = self._checked(features)
         scores = np.empty(len(X)) if out is None else _checked_out(out, len(X))
-        outside = self._score(X, scores)
+        outside = first_fraction(X, self._limits.categorical) if len(self._limits.categorical) else -1
+        if outside < 0:
+            outside = self._score(X, scores)
         if outside >= 0:
             raise self._limits.error(X, outside)
         if is_single:
@@ -133,13 +135,16 @@ class Scorer:
 
     def rows(self, documents: Any) -> Features:
         """The features of several documents: a list of mappings as for `row`, or anything that `predict` takes."""
-        if isinstance(documents, list | tuple) and documents and isinstance(documents[0], Mapping):
-            return np.stack([self.row(document) for document in documents])
+        if isinstance(documents, list | tuple) and documents:
+            if isinstance(documents[0], Mapping):
+                return np.stack([self.row(document) for document in documents])
+            if all(isinstance(document, list | tuple) for document in documents):
+                check_numbers(documents, self.feature_names, self.ranker.categories_)
         return self.ranker._features_of(documents)
 
     def _checked(self, features: Any) -> tuple[Features, bool]:
         """The features as a read-only float32 matrix, and whether they were one document."""
-        X = features if type(features) is np.ndarray and _passes(features) else _converted(features)
+        X = features if type(features) is np.ndarray and _passes(features) else self._converted(features)
         is_single = X.ndim == 1
         X = X.reshape(1, -1) if is_single else X.view()
         X.flags.writeable = False  # as `read_only`, without a second view
@@ -147,24 +152,26 @@ class Scorer:
             check_count(self._n_features, X.shape[1], type(self.ranker).__name__, "each document")
         return X, is_single
 
+    def _converted(self, features: Any) -> Features:
+        """Numbers as float32 in C order, checked as in `predict`: one document has one dimension, several have two."""
+        if not isinstance(features, np.ndarray | list | tuple):
+            found = type(features).__name__
+            raise DataError(f"features must be an array of numbers; found {found}: the scorer's `rows` converts it.")
+        if isinstance(features, np.ndarray):
+            is_single, matrix = features.ndim == 1, as_features(features[None] if features.ndim == 1 else features)
+        else:
+            is_single = not features or not isinstance(features[0], np.ndarray | list | tuple)
+            rows = [features] if is_single else features
+            if all(isinstance(row, list | tuple) for row in rows):
+                check_numbers(rows, self.feature_names, ())
+            matrix = as_features(rows)
+        return matrix[0] if is_single else matrix
+
 
 def _passes(features: AnyArray) -> bool:
     """True if kernels can read the array as it is."""
     flags = features.flags
     return features.dtype == _FLOAT32 and features.ndim in (1, 2) and flags.c_contiguous and flags.aligned
-
-
-def _converted(features: Any) -> Features:
-    """Numbers as float32 in C order, checked as `predict` does: one document has one dimension, several have two."""
-    if not isinstance(features, np.ndarray | list | tuple):
-        found = type(features).__name__
-        raise DataError(f"features must be an array of numbers; found {found}: the scorer's `rows` converts it.")
-    if isinstance(features, np.ndarray):
-        is_single, matrix = features.ndim == 1, as_features(features[None] if features.ndim == 1 else features)
-    else:
-        is_single = not features or not isinstance(features[0], np.ndarray | list | tuple)
-        matrix = as_features([features] if is_single else features)
-    return matrix[0] if is_single else matrix
 
 
 def _checked_out(out: Floats, n_documents: int) -> Floats:

@@ -11,23 +11,20 @@ from swaprank.clicks.evaluation.log_evaluation import LogEstimate, countable_met
 from swaprank.clicks.evaluation.log_values import log_value
 from swaprank.clicks.evaluation.log_variance import LogView, Units, expect, spread_of, view_of
 from swaprank.clicks.evaluation.ranked_pairs import RankedPairs, ranked_pairs
+from swaprank.clicks.evaluation.supported_results import SupportedDifference
 from swaprank.clicks.learning.relevance_estimates import Estimator
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.models.click_dependence import quick_check
 from swaprank.data.dataset import Dataset
-from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
-from swaprank.evaluation.significance import LEVEL, p_in_words
+from swaprank.evaluation.differences import DifferenceTable, check_systems, corrected
 from swaprank.metrics.cascade import Cascade
 from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric
-from swaprank.rendering.tables import probability
-
-_ROUNDING = 1e-9
 
 
 @final
 @dataclass(frozen=True)
-class LogDifference(BaselineDifference):
+class LogDifference(SupportedDifference):
     """One ranking against the baseline on one metric, as estimated from clicks.
 
     The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
@@ -41,33 +38,11 @@ class LogDifference(BaselineDifference):
     0.125
     """
 
-    p: float
-    """The p-value of the difference, two-sided; NaN if the log does not support an answer."""
-    doubts: tuple[str, ...]
-    """Sentences that speak against the comparison, as `evaluate` has them of each of the two rankings."""
     coverage: float
     """The share of the ranking, weighted by the metric's discounts, that the log has ever shown."""
 
-    @property
-    def is_supported(self) -> bool:
-        """True if the log can answer: enough clicks, on documents that both rankings would show."""
-        return not self.doubts
-
-    @property
-    def is_significant(self) -> bool:
-        """True if the log can answer and the p-value is below 5%."""
-        return self.p < LEVEL
-
-    def sentence(self) -> str:
-        """The result in words."""
-        if not self.is_supported:
-            return " ".join([f"{self.metric}: {self.system} against {self.baseline}:", *self.doubts])
-        if max(abs(self.difference), self.high - self.low) < _ROUNDING:
-            return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
-        return self._size_in_words(p_in_words(self.p))
-
     def _more_cells(self) -> dict[str, str]:
-        return {"p": probability(self.p) if self.is_supported else "-", "coverage": f"{self.coverage:.1%}"}
+        return {**super()._more_cells(), "coverage": f"{self.coverage:.1%}"}
 
 
 @final

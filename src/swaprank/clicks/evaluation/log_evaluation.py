@@ -1,7 +1,7 @@
 """Evaluate a ranking that was never shown, from a log of clicks on other rankings."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -10,16 +10,15 @@ from swaprank.clicks.bias.propensities import Propensities
 from swaprank.clicks.evaluation.log_values import check_countable, log_value
 from swaprank.clicks.evaluation.log_variance import LogView, Units, expect, spread_of, view_of
 from swaprank.clicks.evaluation.ranked_pairs import RankedPairs, ranked_pairs
+from swaprank.clicks.evaluation.supported_results import EstimateTable
 from swaprank.clicks.learning.relevance_estimates import Estimator
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.models.click_dependence import quick_check
 from swaprank.data.dataset import Dataset
-from swaprank.errors import MetricError, did_you_mean
 from swaprank.metrics.cascade import Cascade
 from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.result import Result, rows_as_columns
 from swaprank.rendering.tables import Blocks, Table, decimals
 
 _FEWEST_CLICKS = 30
@@ -95,7 +94,7 @@ class LogEstimate:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class LogEvaluation(Result):
+class LogEvaluation(EstimateTable[LogEstimate]):
     """The estimated metrics of a ranking; prints as a table with doubts in words.
 
     >>> import swaprank as sr
@@ -107,19 +106,11 @@ class LogEvaluation(Result):
     (True, 0.625)
     """
 
-    results: tuple[LogEstimate, ...]
     contradictions: tuple[str, ...] = ()
     """Sentences about what in the log contradicts the position-based model, on which the estimates rest."""
 
-    def __getitem__(self, metric: str | Metric) -> LogEstimate:
-        by_name = {result.metric: result for result in self.results}
-        wanted = str(check_countable(parse_metrics(metric)[0]))
-        if wanted not in by_name:
-            raise MetricError(f"'{metric}' was not evaluated; {did_you_mean(wanted, by_name)}")
-        return by_name[wanted]
-
-    def __iter__(self) -> Iterator[LogEstimate]:
-        return iter(self.results)
+    def _name_of(self, metric: str | Metric) -> str:
+        return str(check_countable(parse_metrics(metric)[0]))
 
     def _blocks(self) -> Blocks:
         header = ["metric", "estimate", "95% interval", "sessions", "effective clicks", "coverage"]
@@ -139,11 +130,7 @@ class LogEvaluation(Result):
         return [Table(header, rows), *(["\n".join(words)] if words else [])]
 
     def _values(self) -> dict[str, Any]:
-        rows = [{**asdict(row), "sentence": row.sentence()} for row in self.results]
-        return {"results": rows, "contradictions": list(self.contradictions)}
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return rows_as_columns([asdict(row) for row in self.results])
+        return {**super()._values(), "contradictions": list(self.contradictions)}
 
 
 def evaluate(

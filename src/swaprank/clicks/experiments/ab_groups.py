@@ -70,7 +70,7 @@ def p_of_shares(sizes: Ints, shares: Sequence[float] | None) -> float:
     """The p-value of the chi-square test that the variants have their planned shares; equal ones if None."""
     planned = np.ones(len(sizes)) if shares is None else number_column("shares", shares, len(shares))
     if len(planned) != len(sizes) or not (planned > 0).all():
-        raise DataError(f"shares must be {len(sizes)} numbers above 0, one per variant; found {shares!r}.")
+        raise DataError(Hint("shares"), f" must be {len(sizes)} numbers above 0, one per variant; found {shares!r}.")
     from scipy.stats import chisquare
 
     return float(chisquare(sizes, planned / planned.sum() * sizes.sum()).pvalue)

@@ -43,7 +43,8 @@ def unbiased(
 
     Returns:
         Data with labels from 0 to 1: relevance is a probability, so estimates beyond are cut off. This is what keeps
-        the noise of documents small that were seldom shown.
+        the noise of documents small that were seldom shown. If every query was asked once, a label is a single click,
+        which the cut leaves as it was, without any correction: use `session_data`, as `train` does.
 
     >>> import swaprank as sr
     >>> log = sr.clicks.ClickLog(

@@ -12,13 +12,15 @@ from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.models.click_model_fit import fit_model
 from swaprank.clicks.models.click_model_names import ModelName
 from swaprank.clicks.models.click_model_score import ClickModelScore, row_bits, score_rows
-from swaprank.errors import ParameterError
+from swaprank.errors import DataError, ParameterError
 from swaprank.evaluation.significance import mean_interval
 from swaprank.parameters import check_word
 from swaprank.rendering.result import Result
 from swaprank.rendering.tables import Blocks, Table, counted, decimals
 
 _HELD_OUT = 0.2
+_FEWEST_SESSIONS = 10
+"""Two held-out sessions have an interval."""
 _MOST_PLACES = 10
 """Columns of the printed table; the data frame has all."""
 
@@ -60,7 +62,7 @@ class ClickModelComparison(Result):
             return f"{words}."
         more, low, high = self.differences[1]
         unsure = ", which may be luck" if low <= 0 else ""
-        interval = f"(95% interval {low:.4f} to {high:.4f}{unsure})"
+        interval = f"(95% interval {decimals(low)} to {decimals(high)}{unsure})"
         return f"{words}; {self.scores[1].model} needs {more:.4f} more {interval}."
 
     def _blocks(self) -> Blocks:
@@ -138,6 +140,11 @@ def compare_models(
     for name in names:
         check_word("model", name, get_args(ModelName))
     if held_out is None:
+        if log.n_sessions < _FEWEST_SESSIONS:
+            raise DataError(
+                f"click models are compared on a fifth of the sessions, which takes {_FEWEST_SESSIONS} sessions; found "
+                f"{log.n_sessions}."
+            )
         log, held_out = log.split((1 - _HELD_OUT, _HELD_OUT), random_state=random_state)
     clicked = held_out.click > 0
     found: list[tuple[ClickModelScore, int, Floats]] = []

@@ -6,17 +6,17 @@ from typing import Any, final
 
 import numpy as np
 
+from swaprank.clicks.evaluation.supported_results import SupportedDifference
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.policies.policy_evaluation import PolicyEstimate, estimates
 from swaprank.clicks.policies.policy_values import PolicyEstimator, PolicyValue
-from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
-from swaprank.evaluation.significance import LEVEL, mean_interval, p_in_words, t_test
-from swaprank.rendering.tables import probability
+from swaprank.evaluation.differences import DifferenceTable, check_systems, corrected
+from swaprank.evaluation.significance import mean_interval, t_test
 
 
 @final
 @dataclass(frozen=True)
-class PolicyDifference(BaselineDifference):
+class PolicyDifference(SupportedDifference):
     """One policy against the baseline on one metric.
 
     The p-values are corrected for the number of policies that are compared with the baseline on this metric (Holm).
@@ -29,28 +29,11 @@ class PolicyDifference(BaselineDifference):
     (-1.0, False)
     """
 
-    p: float
-    """The p-value of a t-test of the influences of sessions on the difference, two-sided."""
     n_effective: float
     """The smaller effective number of clicks of both policies."""
-    doubts: tuple[str, ...]
-    """Sentences that speak against one of the two estimates."""
-
-    @property
-    def is_significant(self) -> bool:
-        """True if the p-value is below 5%, and nothing speaks against the estimates."""
-        return self.p < LEVEL and not self.doubts
-
-    def sentence(self) -> str:
-        """The result in words."""
-        if self.doubts:
-            return f"{self.metric}: no answer about {self.system} and {self.baseline}. {' '.join(self.doubts)}"
-        if self.difference == 0:
-            return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
-        return self._size_in_words(p_in_words(self.p))
 
     def _more_cells(self) -> dict[str, str]:
-        return {"p": probability(self.p), "effective clicks": f"{self.n_effective:,.0f}"}
+        return {**super()._more_cells(), "effective clicks": f"{self.n_effective:,.0f}"}
 
 
 @final
@@ -130,7 +113,7 @@ def _difference(
         difference,
         float(np.maximum(low, -most)),
         float(np.minimum(high, most)),
-        t_test(change) if len(change) > 1 else float("nan"),
-        min(new[0].n_effective, old[0].n_effective),
+        t_test(change) if len(change) > 1 and not doubts else float("nan"),
         tuple(doubts),
+        min(new[0].n_effective, old[0].n_effective),
     )

@@ -1,19 +1,18 @@
 """Evaluate a policy that was never used, from a log whose policy was random and whose propensities were logged."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, cast, final, get_args
 
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.clicks.evaluation.supported_results import EstimateTable
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.policies.policy import Policy
 from swaprank.clicks.policies.policy_values import PolicyEstimator, PolicyMetric, PolicyValue, policy_values
 from swaprank.clicks.policies.policy_weights import WeightedRows, weigh_rows
-from swaprank.errors import MetricError, did_you_mean
 from swaprank.parameters import check_word
-from swaprank.rendering.result import Result, rows_as_columns
 from swaprank.rendering.tables import Blocks, Table, decimals
 
 _FEWEST_CLICKS = 100
@@ -104,7 +103,7 @@ _NAMES = {"clicks": "Clicks per session", "ctr": "The click rate"}
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class PolicyEvaluation(Result):
+class PolicyEvaluation(EstimateTable[PolicyEstimate]):
     """The estimated metrics of a policy; prints as a table with doubts in words.
 
     >>> import swaprank as sr
@@ -115,16 +114,8 @@ class PolicyEvaluation(Result):
     (True, 0.5)
     """
 
-    results: tuple[PolicyEstimate, ...]
-
-    def __getitem__(self, metric: str) -> PolicyEstimate:
-        by_name = {result.metric: result for result in self.results}
-        if metric not in by_name:
-            raise MetricError(f"'{metric}' was not evaluated; {did_you_mean(metric, by_name)}")
-        return by_name[metric]
-
-    def __iter__(self) -> Iterator[PolicyEstimate]:
-        return iter(self.results)
+    def _name_of(self, metric: str) -> str:
+        return metric
 
     def _blocks(self) -> Blocks:
         header = ["metric", "estimate", "95% interval", "sessions", "effective clicks", "largest weight", "mean weight"]
@@ -145,12 +136,6 @@ class PolicyEvaluation(Result):
         if self.results[0].estimator == "direct":
             notes.append("The interval has no part for errors of the reward model, which does not use propensities.")
         return [Table([*header, "coverage"], rows), *(["\n".join(notes)] if notes else [])]
-
-    def _values(self) -> dict[str, Any]:
-        return {"results": [{**asdict(row), "sentence": row.sentence()} for row in self.results]}
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return rows_as_columns([asdict(row) for row in self.results])
 
 
 def evaluate_policy(
