@@ -14,7 +14,7 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.kernels import kernel
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import load
-from swaprank.serving.document_rows import FeatureLimits, NamedRows, first_fraction, check_numbers
+from swaprank.serving.document_rows import FeatureLimits, NamedRows, check_numbers, first_fraction
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WARM_ROWS = 64
