@@ -63,7 +63,6 @@ class Scorer:
         self._n_features = len(self.feature_names)
         self._limits = FeatureLimits.of(self.feature_names, ranker.categories_)
         self._score = ranker.model_.prepared(self._limits.limits)
-        self._has_categories = len(self._limits.categorical) > 0
         self._named = NamedRows(self.feature_names, ranker.categories_)
         row = np.where(np.isinf(self._limits.limits[1]), 0, np.nan).astype(np.float32)
         self.predict(row)
@@ -83,9 +82,9 @@ class Scorer:
         """
         X, is_single = self._checked(features)
         scores = np.empty(len(X)) if out is None else _checked_out(out, len(X))
-        outside = self._score(X, scores)
-        if outside < 0 and self._has_categories:
-            outside = first_fraction(X, self._limits.categorical)
+        outside = first_fraction(X, self._limits.categorical) if len(self._limits.categorical) else -1
+        if outside < 0:
+            outside = self._score(X, scores)
         if outside >= 0:
             raise self._limits.error(X, outside)
         if is_single:
