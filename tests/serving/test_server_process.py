@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,8 +99,11 @@ def test_no_request_on_an_open_connection_is_lost_when_it_ends(tmp_path: Path, w
     with serving(tmp_path, "only.swaprank", "--workers", workers, "--drain", "0.5") as server:
 
         def ask(client: int) -> None:
+            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+                ask_until_it_ends(connection, client)
+
+        def ask_until_it_ends(connection: http.client.HTTPConnection, client: int) -> None:
             """Keep one connection; open another when the server closes it, until there is no server any more."""
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
             while True:
                 is_new = connection.sock is None
                 try:

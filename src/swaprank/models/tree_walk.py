@@ -144,8 +144,8 @@ def pack(forest: "Forest") -> PackedForest:
     >>> from swaprank.models.tree_walk import pack
     >>> from swaprank.models.forest import single_leaf
     >>> memory = pack(single_leaf(0.5, n_features=3, n_documents=10)).memory
-    >>> memory[:3].tolist(), memory[4:8].tolist(), memory[-2:].view(float).tolist()
-    ([1, 1, 2], [0, 1, 1, 1], [0.5, 0.0])
+    >>> memory[:3].tolist(), memory[18:20].tolist(), memory[-2:].view(float).tolist()
+    ([1, 1, 2], [1, 0], [0.5, 0.0])
     """
     n_nodes, padding = len(forest.feature) + len(forest.leaf_value), -forest.n_trees % _TREES
     roots = np.append((forest.tree_nodes + forest.tree_leaves)[:-1], [n_nodes] * padding).astype(np.uint64)
