@@ -124,6 +124,16 @@ def test_slices_and_ranges() -> None:
     assert sorted(np.concatenate(found).tolist()) == list(range(40))
 
 
+def test_missing_values_of_a_frame_are_a_segment() -> None:
+    pd = pytest.importorskip("pandas")
+    device = ["web", "web", None, None, np.nan, np.nan]
+    price = [1, 1, np.nan, np.nan, 2.5, 2.5]
+    frame = pd.DataFrame({"label": [1, 0] * 3, "qid": [1, 1, 2, 2, 3, 3], "f": 1, "device": device, "price": price})
+    data = sr.Dataset.from_frame(frame, columns=["device", "price"])
+    assert segments_of(data, "device").names == ("missing", "web")
+    assert segments_of(data, "price").names == ("1", "2.5", "missing")
+
+
 def test_trec_judgements_have_slices_and_given_values() -> None:
     qrels = sr.trec.Qrels(np.array(["a", "a", "b"]), np.array(["x", "y", "x"]), np.array([1, 0, 1]))
     run = sr.trec.Run(np.array(["a", "a", "b"]), np.array(["x", "y", "x"]), np.array([1.0, 2.0, 1.0]))

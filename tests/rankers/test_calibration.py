@@ -156,6 +156,15 @@ def test_onnx_has_calibrated_values(method: Any, target: Any, tmp_path: Path) ->
     np.testing.assert_allclose(values[:, 0], ranker.calibrated(X), rtol=2e-6, atol=1e-6)
 
 
+def test_the_scores_of_a_calibrated_onnx_file_are_read_again(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    RANKER.calibrate(VALI).export(tmp_path / "model.onnx")
+    read = sr.import_model(tmp_path / "model.onnx")
+    np.testing.assert_array_equal(read.predict(TEST), RANKER.predict(TEST))
+    assert read.calibration_ is None
+    assert "calibrate the ranker again" in " ".join(read.notes_)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["probability", "label"])
 @pytest.mark.parametrize("method", ["isotonic", "platt"])

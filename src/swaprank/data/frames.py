@@ -290,7 +290,9 @@ def _any_values(column: nw.Series[Any]) -> AnyArray:
 
     if column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Date, nw.Datetime):
         return column.to_numpy()
-    return np.array([None if value is None else str(value) for value in column.to_list()], dtype=object)
+    # pandas has NaN for text that is missing.
+    found = [None if value is None or value != value else str(value) for value in column.to_list()]
+    return np.array(found, dtype=object)
 
 
 def _role(column: nw.Series[Any], name: str, role: str) -> AnyArray:

@@ -134,7 +134,7 @@ def joined_segments(parts: Sequence[QueryValues]) -> Segments:
     if len(found) > most and values.dtype.kind in "iufM":
         names, positions = _ranges(values[known])
     else:
-        names = [str(value) for value in found.tolist()] if values.dtype.kind != "M" else [str(each) for each in found]
+        names = [f"{each:.17g}" if values.dtype.kind == "f" else str(each) for each in found]
     if len(names) > _MOST_SEGMENTS:
         raise DataError(
             f"'{by}' has {len(names):,} values, which are too many segments: group them into at most {_MOST_SEGMENTS}."

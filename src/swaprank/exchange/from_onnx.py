@@ -19,12 +19,17 @@ from swaprank.exchange.exported import NEEDS_ONNX
 from swaprank.exchange.onnx_ensembles import SetColumn, of_one_class, peer_trees
 from swaprank.exchange.onnx_scaling import Step, before_scaling
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
+from swaprank.exchange.to_onnx import CALIBRATED
 from swaprank.exchange.tree_building import (
     MOST_FEATURES,
     DoubleThresholds,
     PeerModel,
     PeerTree,
     forest_and_thresholds,
+)
+
+_NOTE = (
+    "The file has calibrated values beside the scores; they are not read: calibrate the ranker again if you need them."
 )
 
 _TREE_OPERATORS = ("TreeEnsembleRegressor", "TreeEnsemble")
@@ -60,7 +65,7 @@ def read(content: bytes) -> PeerModel:
         model = onnx.ModelProto.FromString(content)
     except DecodeError as error:
         raise ModelFileError(f"this is not an ONNX model: {error}.") from None
-    graph = OpenGraph(onnx, model.graph)
+    graph = OpenGraph(onnx, model.graph, own=model.producer_name == "swaprank")
     ensemble = graph.ensemble()
     features, columns = graph.tree_input(ensemble.input[0])
     steps = graph.steps(features)
@@ -73,7 +78,8 @@ def read(content: bytes) -> PeerModel:
     forest, exact = forest_and_thresholds(trees, graph.n_features or n_used, base_score)
     names, categories = _metadata(model, forest.n_features)
     doubles = DoubleThresholds(exact) if graph.is_double else None
-    return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None, doubles)
+    notes = (_NOTE,) if graph.is_calibrated else ()
+    return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None, doubles, notes)
 
 
 def _refused(node: Any) -> ModelFileError:
@@ -88,12 +94,16 @@ def _refused(node: Any) -> ModelFileError:
 class OpenGraph:
     """The operators of a graph by what they make."""
 
-    def __init__(self, onnx: Any, graph: Any) -> None:
+    def __init__(self, onnx: Any, graph: Any, *, own: bool = False) -> None:
         self.onnx = onnx
         self.makers = {name: node for node in graph.node for name in node.output}
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         inputs = [each for each in graph.input if each.name not in self.constants]
         self.outputs = [each.name for each in graph.output]
+        self.is_calibrated = own and self.outputs[1:] == [CALIBRATED]
+        """A file of ours has the scores, and then what they are calibrated to."""
+        if self.is_calibrated:
+            self.outputs.pop()
         classifiers = sum(node.op_type == _CLASSIFIER for node in graph.node)
         if len(inputs) != 1 or not 1 <= len(self.outputs) <= 1 + (classifiers == 1):
             operators = ", ".join(sorted({node.op_type[:80] for node in graph.node})[:10])

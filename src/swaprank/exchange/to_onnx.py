@@ -28,6 +28,8 @@ from swaprank.models.scaling import MAX_SCALED
 from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 from swaprank.version import __version__
 
+CALIBRATED = "calibrated"
+"""The output of a calibrated ranker beside the scores."""
 _OPSET, _TREE_OPSET, _IR_VERSION = 9, 3, 4
 _LARGEST_FILE = 2**31 - 1
 """The most bytes of a Protocol Buffers message."""
@@ -41,7 +43,7 @@ def content(export: Export) -> bytes:
     graph.add("Cast", scores, to=onnx.TensorProto.FLOAT, output="scores")
     if export.calibration is not None:
         values = _calibrated(graph, export.calibration, graph.as_double(scores))
-        graph.add("Cast", values, to=onnx.TensorProto.FLOAT, output="calibrated")
+        graph.add("Cast", values, to=onnx.TensorProto.FLOAT, output=CALIBRATED)
     size = sum(array.nbytes for array in graph.constants.values())
     if size > _LARGEST_FILE:
         raise ExportError(f"the model has {size:,} bytes, but an ONNX file has at most {_LARGEST_FILE:,}. Use c.")
@@ -84,7 +86,7 @@ def _model(graph: Graph, export: Export) -> Any:
     helper, floats = graph.onnx.helper, graph.onnx.TensorProto.FLOAT
     shapes = {"features": ["documents", len(export.feature_names)], "scores": ["documents", 1]}
     if export.calibration is not None:
-        shapes["calibrated"] = ["documents", 1]
+        shapes[CALIBRATED] = ["documents", 1]
     inputs, *outputs = (helper.make_tensor_value_info(name, floats, shape) for name, shape in shapes.items())
     constants = [graph.onnx.numpy_helper.from_array(array, name) for name, array in graph.constants.items()]
     domains = {"": _OPSET} | {node.domain: _TREE_OPSET for node in graph.nodes if node.domain}

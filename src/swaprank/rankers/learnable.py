@@ -64,9 +64,10 @@ def check_learnable(data: Dataset, needs: Needs, metric: Metric | None, collecti
         n_found, what = total(collective, int((found & counts).sum())), f"documents that {metric} tells apart"
         if n_found == 0:
             raise DataError(f"{metric} is the same for every order: no query has {metric.needs}.")
+    has = "has" if n_found == 1 else "have"
     if n_found < _FEW * n_queries and collective.rank == 0:
         warn_user(
-            LabelWarning(f"only {n_found:,} of {n_queries:,} queries have {what}: the others teach nothing. {_CHECK}")
+            LabelWarning(f"only {n_found:,} of {n_queries:,} queries {has} {what}: the others teach nothing. {_CHECK}")
         )
 
 
