@@ -1,6 +1,6 @@
 """Claim: leafwise and symmetric trees are scored faster than by peers, for one document as for thousands.
 
-    python benchmarks/scoring.py [--runs 12] [--seconds 0.02] [--rows 4000]
+    python benchmarks/scoring.py [--runs 12] [--seconds 0.02] [--rows 20000]
 
 LightGBM trains leafwise trees on generated data (136 features, some values missing), and CatBoost symmetric ones. The
 same trees are scored by swaprank and, those of LightGBM, by onnxruntime. XGBoost, YDF and CatBoost (leafwise) cannot
@@ -288,7 +288,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.02, help="of each engine in each run, at least one call")
-    parser.add_argument("--rows", type=int, default=4000, help="rows that the trees are trained on")
+    parser.add_argument("--rows", type=int, default=20_000, help="rows that the trees are trained on")
     options = parser.parse_args()
     X = generated(np.random.default_rng(2), max(N_DOCUMENTS))
     print(f"{time.strftime('%Y-%m-%d')}, best of {options.runs} turns. {machine(*PACKAGES)}.", flush=True)
