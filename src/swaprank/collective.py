@@ -29,6 +29,20 @@ class Collective(ABC):
         Raises ClusterError if a worker is gone.
         """
 
+    def add_own(self, values: Ints, ends: Ints) -> None:
+        """Like `add`, for a worker that needs its own range of the values only; the others may hold anything then.
+
+        Ranges follow each other in the order of ranks: that of a worker ends at ends[rank], and may be empty.
+        """
+        self.add(values)
+
+    def gather(self, values: Ints) -> Ints:
+        """The values of all workers, a row for each; all of them have the same number of values."""
+        rows = np.zeros((self.size, values.size), np.int64)
+        rows[self.rank] = values.reshape(-1)
+        self.add(rows)
+        return rows
+
 
 @final
 class Alone(Collective):
