@@ -177,10 +177,10 @@ class SocketCollective(Collective):
         self._check()
         unsent = {}
         for peer, values in outgoing.items():
-            rest = self._send(peer, memoryview(values).cast("B") if values.size else memoryview(b""))
+            rest = self._send(peer, _bytes(values))
             if rest:
                 unsent[peer] = rest
-        missing = {peer: memoryview(values).cast("B") for peer, values in incoming.items() if values.size}
+        missing = {peer: _bytes(values) for peer, values in incoming.items() if values.size}
         if unsent:
             self._in_any_order(unsent, missing)
             return
@@ -234,6 +234,10 @@ class SocketCollective(Collective):
     def _lose(self, peer: int, error: OSError | None) -> None:
         self.abandon(self._named(peer, "has ended"), peer)
         raise ClusterError(str(self._reason)) from error
+
+
+def _bytes(values: Ints) -> memoryview:
+    return values.data.cast("B") if values.size else memoryview(b"")
 
 
 def _events(sends: bool, receives: bool) -> int:
