@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import swaprank as sr
-from swaprank.cluster.parts import LoadedPart
+from swaprank.cluster.parts import DataPart
 from swaprank.cluster.shard import join_parts
 from swaprank.collective import Collective
 from tests.workers import run_workers
@@ -42,7 +42,7 @@ def dataset(of: pd.DataFrame) -> sr.Dataset:
 
 def shards(parts: Sequence[sr.Dataset], size: int, names: Sequence[str] | None = None) -> list[sr.Dataset]:
     """Deal the parts to workers in turns, and join each worker's."""
-    named = [LoadedPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
+    named = [DataPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
 
     def work(collective: Collective) -> sr.Dataset | sr.errors.DataError:
         try:

@@ -144,6 +144,13 @@ class BinnedFeatures(StoredFeatures):
         self._check_cuts(cuts, "the data")
         return self if order is None else self._with(blocks=self.blocks[:, order], codes=self.codes[:, order])
 
+    def write_bins(self, cuts: Cuts, blocks: Bytes, codes: Features, first: int, n_threads: int | None) -> Ints:
+        """See `StoredFeatures`."""
+        self._check_cuts(cuts, "the data")
+        rows = slice(first, first + self.n_rows)
+        blocks[:, rows], codes[:, rows] = self.blocks, self.codes
+        return self.has_missing
+
     def any_missing(self) -> Bools:
         """See `StoredFeatures`."""
         found: Bools = self.has_missing > 0
