@@ -40,12 +40,18 @@ def query_keys(qids: AnyArray) -> AnyArray:
     points = texts.view(np.uint32).reshape(len(texts), -1)
     keys = np.full(len(texts), _OFFSET)
     for column in points.T:
-        mixed = (keys ^ column.astype(np.uint64)) * _PRIME
-        keys = np.where(column > 0, mixed, keys)
-    # The last step of splitmix64: neighbouring ids get keys far from each other.
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+        longer = (keys ^ column.astype(np.uint64)) * _PRIME
+        keys = np.where(column > 0, longer, keys)
+    # Neighbouring ids get keys far from each other.
+    return mixed(keys)
+
+
+def mixed(bits: AnyArray) -> AnyArray:
+    """The last step of splitmix64: each bit of a number changes half of the bits of its hash."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    hashes: AnyArray = bits ^ (bits >> np.uint64(31))
+    return hashes
 
 
 def random_fractions(keys: AnyArray, seed: int) -> Floats:
