@@ -129,6 +129,7 @@ def _concatenated(parts: Sequence[Dataset], schema: Schema) -> Dataset:
         qid=_row_ids(coded),
         sample_weight=_column(coded, "sample_weight"),
         base_score=_column(coded, "base_score"),
+        docid=_document_ids(coded),
         pairs=None if coded[0].pairs is None else np.concatenate(list(map(_pairs, coded, starts))),
         columns=joined_columns([part.columns for part in coded]),
     )
@@ -140,6 +141,14 @@ def _row_ids(parts: Sequence[Dataset]) -> AnyArray:
     if len({each.dtype for each in ids}) > 1 or ids[0].dtype.kind not in "iu":
         ids = [np.array([id_text(qid) for qid in each.tolist()]) for each in ids]
     return np.concatenate([each[query_of_row(part.indptr, part.order)] for each, part in zip(ids, parts, strict=True)])
+
+
+def _document_ids(parts: Sequence[Dataset]) -> AnyArray | None:
+    """The document id of every row as text, empty in parts that have none; None if no part has any."""
+    if all(part.docid is None for part in parts):
+        return None
+    ids = [np.zeros(len(part), "U1") if part.docid is None else part.docid.astype(np.str_) for part in parts]
+    return np.concatenate(ids)
 
 
 def _column(parts: Sequence[Dataset], name: str) -> AnyArray | None:

@@ -1,7 +1,9 @@
 """Random numbers of documents that do not depend on where the documents are stored.
 
 Every random choice about a document comes from a hash of its place: its query id and its position in the list of the
-query. So the choices are the same in whatever order the queries come, and on whichever machine a query is.
+query. So the choices are the same in whatever order the queries come, and on whichever machine a query is. If documents
+have ids, trees take the positions in the order of hashes of these, see `Dataset.by_docid`: then the order of the rows
+does not matter either.
 
     place of a document    key of its query + position in the query, from 0        key = hash of the id as text
 """

@@ -299,7 +299,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         if any(goal.at_least is not None for goal in self._goals()):
             raise ParameterError("a model with a floor for a goal cannot be refitted: train it again.")
-        data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
+        data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight).by_docid()
         n_base = self.n_trees_ - self.best_round_
         chosen = self._choose(Facts(len(data), self.n_trees_, False, self.chosen_), "leafwise")
         rules = self._rules(chosen)
