@@ -131,7 +131,7 @@ class Parts:
         return f"Parts({len(names):,} {'part' if len(names) == 1 else 'parts'}: {shown})"
 
 
-NAMED_COLUMNS = ("y", "qid", "sample_weight", "query_weight", "base_score")
+NAMED_COLUMNS = ("y", "qid", "sample_weight", "query_weight", "base_score", "docid")
 """Arguments of `fit` that name columns of a Dask data frame."""
 
 

@@ -196,7 +196,7 @@ def joined_scans(
         grouping=Grouping(ids, np.concatenate([np.zeros(1, np.int64), *bounds]), order),
         sample_weight=_all_or_none([each.sample_weight for each in scans]),
         base_score=_all_or_none([each.base_score for each in scans]),
-        docid=_all_or_none([each.docid for each in scans]),
+        docid=_document_ids(scans),
         pairs=_all_or_none([_shifted(each.pairs, start) for each, start in pieces]),
         columns=joined_columns([each.columns for each in scans]),
         feature_names=feature_names,
@@ -208,6 +208,13 @@ def _all_or_none(parts: Sequence[AnyArray | None]) -> AnyArray | None:
     """The values of all parts; None if one has none."""
     known = [part for part in parts if part is not None]
     return joined_values(known) if len(known) == len(parts) else None
+
+
+def _document_ids(scans: Sequence[Scanned]) -> AnyArray | None:
+    """The document ids of all parts, empty in parts that have none; None if no part has any."""
+    if all(each.docid is None for each in scans):
+        return None
+    return joined_values([np.zeros(len(each.labels), "U1") if each.docid is None else each.docid for each in scans])
 
 
 def _shifted(pairs: AnyArray | None, start: int) -> AnyArray | None:

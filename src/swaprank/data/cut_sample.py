@@ -7,6 +7,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features
 from swaprank.collective import ALONE, Collective, allgather
 from swaprank.data import cuts
+from swaprank.data.document_places import sampled_places
 
 if TYPE_CHECKING:
     from swaprank.data.blocks import Block
@@ -28,9 +29,7 @@ class CutSample:
 
     def add(self, block: "Block", offset: int) -> None:
         """Add the rows of a block; `offset` documents of its first query were in the blocks before."""
-        places = block.data.places
-        places.keys[0] += np.uint64(offset)
-        hashes = cuts.sample_hashes(places, self.n_threads)
+        hashes = cuts.sample_hashes(sampled_places(block.data, offset), self.n_threads)
         chosen = np.flatnonzero(hashes <= self.last)
         rows = chosen if block.data.order is None else block.data.order[chosen]
         self._keep([hashes[chosen]], [block.features_of(rows)])
