@@ -103,7 +103,7 @@ def drawn(found: dict[str, Any]) -> str:
     middle = len(words) // 2
     for row, text in enumerate((", ".join(words[:middle]) + ",", ", ".join(words[middle:]))):
         parts.append(f'<text x="{LEFT}" y="{BOTTOM + 42 + 16 * row}" font-size="11" fill="#777">{text}</text>')
-    head_ = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
+    head_ = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" font-family="sans-serif"'
     body = "\n".join(['<rect width="100%" height="100%" fill="white"/>', *parts])
     return f'{head_} font-size="13" fill="{INK}">\n{body}\n</svg>\n'
 
