@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 from measuring import cpu, machine
-from training import EVERY, NDCG, data_of, head
+from training import EVERY, NDCG, data_of
+from training import head as first_queries
 from training_peers import RATE, Fit, Judged, Setting, fit_xgboost, in_turns, ours, with_catboost, with_lightgbm
 
 MEASURED = Path(__file__).parent / "results" / "time_to_quality.json"
@@ -42,7 +43,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 800, 390, 60, 556, 66, 316
 def measured(train: Judged, valid: Judged, setting: Setting) -> dict[str, Any]:
     """What is drawn: a curve per library, and what it takes to measure it again."""
     for fit in LIBRARIES.values():  # Compile and load everything before the clock starts.
-        fit(head(train, 20), setting._replace(n_trees=2), lambda: None)
+        fit(first_queries(train, 20), setting._replace(n_trees=2), lambda: None)
     took = in_turns(LIBRARIES, train, dict.fromkeys(LIBRARIES, setting))
     indptr = np.concatenate(([0], np.cumsum(valid.sizes)))
     curves = {}
@@ -103,9 +104,9 @@ def drawn(found: dict[str, Any]) -> str:
     middle = len(words) // 2
     for row, text in enumerate((", ".join(words[:middle]) + ",", ", ".join(words[middle:]))):
         parts.append(f'<text x="{LEFT}" y="{BOTTOM + 42 + 16 * row}" font-size="11" fill="#777">{text}</text>')
-    head_ = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" font-family="sans-serif"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
     body = "\n".join(['<rect width="100%" height="100%" fill="white"/>', *parts])
-    return f'{head_} font-size="13" fill="{INK}">\n{body}\n</svg>\n'
+    return f'{head} font-family="sans-serif" font-size="13" fill="{INK}">\n{body}\n</svg>\n'
 
 
 def legend(curves: list[tuple[str, list[float], list[float]]], quality: float) -> list[str]:

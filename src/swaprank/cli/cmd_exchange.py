@@ -61,8 +61,8 @@ def export(
 ) -> None:
     """Write a model for another system: a search engine, another library, a runtime, or a C compiler.
 
-    The system then gives the same scores, up to the rounding of its arithmetic. What it cannot hold is an error, and what
-    it may score differently a warning.
+    The system then gives the same scores, up to the rounding of its arithmetic. What it cannot hold is an error,
+    and what it may score differently a warning.
     """
     if list_formats:
         _show_formats(json)

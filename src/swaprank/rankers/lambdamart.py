@@ -69,8 +69,8 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     horizon: int | None = parameter(
         default=None,
         text="How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that "
-        "is measured stays as it is. If None: 30 for a metric whose cut-off is at a smaller rank, and otherwise the metric "
-        'as it is; so are precision, recall, success and metrics of your own. For "lambda" only.',
+        "is measured stays as it is. If None: 30 for a metric whose cut-off is at a smaller rank; other metrics are "
+        'learned as they are, and so are precision, recall, success and metrics of your own. For "lambda" only.',
     )
     leaf_smoothing: float | None = parameter(
         default=None,
