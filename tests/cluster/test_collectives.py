@@ -151,7 +151,7 @@ def test_another_version_is_refused() -> None:
     with ThreadPoolExecutor(2) as pool:
         joins = [pool.submit(each.join) for each in (one, other)]
         errors = [join.exception() for join in joins]
-    assert "worker 1 of 2 (host 1) has swaprank 0.0.1, but worker 0 has" in str(errors[0])
+    assert "worker 1 (host 1) has swaprank 0.0.1, but worker 0 has" in str(errors[0])
     assert "but worker 1 has 0.0.1" in str(errors[1])
 
 
