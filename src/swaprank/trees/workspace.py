@@ -156,7 +156,8 @@ def make_workspace(
         messages: Between workers.
     """
     n_pairs, at_once = most_pairs(n_leaves, messages.send != 0), most_at_once(n_leaves - 1) * (messages.send != 0)
-    n_all, n_columns = 2 * n_pairs + 1, width
+    # The last leaf stands for all that are never split.
+    n_all, n_columns = 2 * n_pairs + 2, width
     bins_before = np.concatenate(([0], np.cumsum(n_bins + 1)))
     # A level of a symmetric tree has half of its leaves.
     n_counts, n_sums = n_all * (len(messages.owners) - 1), max(2 * at_once, n_leaves)
