@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -46,8 +46,6 @@ _VALUES_TO_SHARE = 1_000_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""
 _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
-_SMOOTHING_DOCUMENTS = 10.0
-"""The smoothing of `best_set_split` in documents of mean hessian."""
 
 
 @final
@@ -160,7 +158,9 @@ class Booster:
             min_gain=rules.min_gain * unit,
             l2=split_l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
-            **self._noise(sample, copy, number),
+            split_noise=rules.split_noise,
+            noise_seed=int(np.random.default_rng((self.random_state, number, 3)).integers(2**62)),
+            squares=self._squares(sample, copy),
         )
         tree = make_tree(max_leaves, self.layout.set_size)
         n_leaves = 1
@@ -199,24 +199,14 @@ class Booster:
             raise DataError(DIVERGED)
         return values, sums.n_documents
 
-    def _noise(self, sample: Sample, by_position: bool, number: int) -> dict[str, Any]:
-        """The noise of the sample's rounded gradients and of splits, and the smoothing for splits into sets of bins."""
-        found = {"smoothing": 0.0, "noise": 0.0, "split_noise": 0.0, "noise_seed": 0}
-        if sample.n_total == 0 or (self.layout.set_size == 0 and self.rules.split_noise == 0):
-            return found
+    def _squares(self, sample: Sample, by_position: bool) -> int:
+        """The sum of the squares of the sample's rounded gradients, of this worker; 0 if nobody asks for it."""
+        if self.layout.set_size == 0 and self.rules.split_noise == 0:
+            return 0
         n_rows = sample.n_rows
         packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
         # Gradients have at most 24 bits, and their absolute values together at most 31: no square overflows.
-        sums = np.array([np.sum(packed & 0xFFFFFFFF), np.sum((packed >> 32) ** 2)])
-        self.collective.add(sums)
-        hessian, squares = sums.tolist()
-        noise = squares / max(1, hessian)
-        return found | {
-            "smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total,
-            "noise": noise,
-            "split_noise": float(self.rules.split_noise * np.sqrt(noise)),
-            "noise_seed": int(np.random.default_rng((self.random_state, number, 3)).integers(2**62)),
-        }
+        return int(np.sum((packed >> 32) ** 2))
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.

@@ -53,7 +53,7 @@ def grow(
     n_threads: int,
 ) -> int:
     """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves; n_total: rows of all workers."""
-    start_root(blocks, columns, packed, n_rows, n_total, work, thread, n_threads)
+    start_root(blocks, columns, packed, n_rows, n_total, limits, work, thread, n_threads)
     if thread == 0:
         work.sizes[N_FOUND], work.found[0] = 1, 0
     while True:
