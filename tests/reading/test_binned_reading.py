@@ -152,7 +152,9 @@ def test_document_ids_are_kept(tmp_path: Path, ending: str) -> None:
 
 def test_document_ids_of_text_are_kept_as_by_reading_it_whole(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
-    lines = [f"{row % 3} qid:{row // 10} 1:{row * 7 % 600}" + f" #docid = d{row}" * (row > 290) for row in range(N_ROWS)]
+    lines = [
+        f"{row % 3} qid:{row // 10} 1:{row * 7 % 600}" + f" #docid = d{row}" * (row > 290) for row in range(N_ROWS)
+    ]
     path.write_text("\n".join(lines) + "\n")
     whole, binned = sr.read(path), sr.read(path, binned=True)
     check_same(binned, whole)
