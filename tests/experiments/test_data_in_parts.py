@@ -32,12 +32,11 @@ def ranker() -> sr.LambdaMART:
 def test_cross_validation_on_parts_is_that_on_the_whole_data(data: sr.Dataset, tmp_path: Path) -> None:
     whole = sr.cross_validate(data, ranker(), n_folds=3)
     again = sr.cross_validate(in_parts(data, tmp_path / "parts"), ranker(), n_folds=3)
-    assert str(again.table()) == str(whole.table())
-    assert str(again.comparison) == str(whole.comparison)
+    assert str(again.table("ndcg@10")) == str(whole.table("ndcg@10"))
     binned = data.binned()
     on_bins = sr.cross_validate(binned, ranker(), n_folds=3)
     bins = sr.cross_validate(in_parts(binned, tmp_path / "bins", bins=True), ranker(), n_folds=3)
-    assert str(bins.table()) == str(on_bins.table())
+    assert str(bins.table("ndcg@10")) == str(on_bins.table("ndcg@10"))
 
 
 def test_cuts_of_values_come_from_the_training_queries_and_those_of_bins_from_all(data: sr.Dataset) -> None:
@@ -55,7 +54,7 @@ def test_cuts_of_values_come_from_the_training_queries_and_those_of_bins_from_al
 def test_tuning_on_parts_is_that_on_the_whole_data(data: sr.Dataset, tmp_path: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     (vali,) = sr.datasets.random_search((20,), n_documents=10, random_state=1)
-    pairs = [(data, vali), (in_parts(data, tmp_path / "train"), sr.Parts([vali]))]
-    found = [sr.tune(train, valid, ranker(), ranges={"n_leaves": (3, 9)}, n_trials=3) for train, valid in pairs]
-    assert found[0].best.value == found[1].best.value
-    assert found[0].best.parameters == found[1].best.parameters
+    ranges, parts = {"n_leaves": (3, 9)}, in_parts(data, tmp_path / "train")
+    whole = sr.tune(data, vali, ranker(), ranges=ranges, n_trials=3).best
+    again = sr.tune(parts, sr.Parts([vali]), ranker(), ranges=ranges, n_trials=3).best
+    assert (whole.value, whole.parameters) == (again.value, again.parameters)
