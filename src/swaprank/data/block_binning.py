@@ -18,7 +18,7 @@ from swaprank.data.bins_writing import bins_writer, finish_bins
 from swaprank.data.blocks import BlockSource, GivenBlocks, Scanned, scan
 from swaprank.data.categories import Categories
 from swaprank.data.cut_sample import CutSample
-from swaprank.data.cuts import Cuts, checked_bins, cuts_of, cuts_of_sample
+from swaprank.data.cuts import Cuts, checked_bins, cuts_of
 from swaprank.data.dataset import Dataset
 from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError
@@ -101,7 +101,7 @@ def _dataset(
     found = _scanned(source, sample, n_threads)
     if like is not None:
         found = found._replace(feature_names=like.feature_names, categories=dict(like.categories))
-    cuts = cuts_of_rows(sample, found, max_bins, n_threads) if like is None else like.cuts
+    cuts = cuts_of_rows(sample, found, max_bins) if like is None else like.cuts
     return found.data(binned_blocks([source], found, cuts, n_threads, allocate))
 
 
@@ -110,7 +110,7 @@ def find_binning(source: BlockSource, max_bins: int, n_threads: int | None) -> B
     checked_bins(max_bins)
     sample = CutSample(thread_count(n_threads))
     found = _scanned(source, sample, n_threads)
-    return Binning(found.feature_names, found.categories, cuts_of_rows(sample, found, max_bins, n_threads))
+    return Binning(found.feature_names, found.categories, cuts_of_rows(sample, found, max_bins))
 
 
 def _scanned(source: BlockSource, sample: CutSample | None, n_threads: int | None) -> Scanned:
@@ -123,13 +123,10 @@ def _scanned(source: BlockSource, sample: CutSample | None, n_threads: int | Non
     return found
 
 
-def cuts_of_rows(
-    sample: CutSample | None, found: Scanned, max_bins: int, n_threads: int | None, collective: Collective = ALONE
-) -> Cuts:
+def cuts_of_rows(sample: CutSample | None, found: Scanned, max_bins: int, collective: Collective = ALONE) -> Cuts:
     """The cuts of all features from the sample of all workers."""
     assert sample is not None  # noqa: S101
-    rows = sample.rows(len(found.feature_names), collective)
-    return cuts_of_sample(rows, found.categorical, max_bins, thread_count(n_threads))
+    return sample.cuts(len(found.feature_names), found.categorical, max_bins, collective)
 
 
 def in_memory(name: str, shape: tuple[int, ...], dtype: Any) -> AnyArray:
