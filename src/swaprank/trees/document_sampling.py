@@ -3,7 +3,7 @@
 The gradients of a ranking are concentrated: a tenth of the documents has two thirds of them. The splits of a tree are
 found on a random sample of the documents. Each document is drawn with a probability p proportional to its gradient and
 hessian, the largest ones with certainty, and weighted by 1/p: this is unbiased, with nearly the lowest variance for its
-size [Ibragimov & Gusev 2019]. Leaf values do not depend on the sample: they use the exact gradients of all documents.
+size [Ibragimov2019]. Leaf values do not depend on the sample: they use the exact gradients of all documents.
 
 Gradients are rounded to integers because integer sums do not depend on the order of addition: any number of threads or
 workers grows the same tree. The scale is chosen so that the absolute values of all sampled gradients of all workers
