@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import swaprank as sr
-from swaprank.cluster.supervisor import heartbeats
+from swaprank.cluster.dask_supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
@@ -128,6 +128,18 @@ def test_columns_are_named_as_for_a_table_in_memory(client: Client, tmp_path: Pa
     pairs = RANKERS["MART"]().fit(parts, **by_name, eval_set=[(X, y)], eval_qid=[vali["query"]])
     history = RANKERS["MART"]().fit(train, **by_name, valid=vali).history_["valid"]
     assert pairs.history_ == {"valid_0": history}
+
+
+def test_with_document_ids_no_order_of_rows_matters(client: Client, tmp_path: Path) -> None:
+    named = TRAIN.assign(product=[f"p{row}" for row in range(len(TRAIN))])
+    names: dict[str, Any] = {"docid": "product", "sample_weight": "weight"}
+    models = set()
+    for seed in range(2):
+        shuffled = named.sample(frac=1, random_state=seed)
+        parts = dd.from_delayed([dask.delayed(each) for each in parts_of(shuffled, 3)], meta=named[:0])
+        models |= {saved(RANKERS["map"]().fit(table, **names), tmp_path) for table in (shuffled, parts)}
+        models.add(saved(RANKERS["map"]().fit(sr.Parts.from_frame(parts, **names)), tmp_path))
+    assert len(models) == 1
 
 
 def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from warnings import warn
 
 import numpy as np
@@ -41,6 +41,9 @@ from swaprank.rankers.seen import see
 from swaprank.rendering.bars import LOGGER, print_progress
 from swaprank.seeds import seed_of
 from swaprank.trees.binning import Bins
+
+if TYPE_CHECKING:
+    from swaprank.cluster.launcher import Launcher
 
 
 class FitRequest(NamedTuple):
@@ -102,6 +105,7 @@ class TrainableRanker(Ranker):
         sample_weight: Any = None,
         query_weight: Any = None,
         base_score: Any = None,
+        docid: Any = None,
         categorical_features: Iterable[str | int] | None = None,
         valid: Any = None,
         eval_set: Any = None,
@@ -113,6 +117,7 @@ class TrainableRanker(Ranker):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
         verbose: bool | int = False,
+        cluster: "Launcher | None" = None,
         **unknown: Any,
     ) -> Self:
         """Learn from judged documents.
@@ -124,8 +129,8 @@ class TrainableRanker(Ranker):
 
         Args:
             X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster:
-                `Parts`, or a Dask data frame. In place of arrays, y, qid, sample_weight and base_score may be names of
-                columns of a table; those of a Dask data frame are.
+                `Parts`, or a Dask data frame. In place of arrays, y, qid, sample_weight, base_score and docid may be
+                names of columns of a table; those of a Dask data frame are.
             y: Labels, one per row; or the name of a column of X. A table may have them in a column "label".
             qid: Query ids, one per row; or the name of a column of X, by default "qid" if y is one.
             group: Instead of qid: the number of rows of each query.
@@ -133,6 +138,8 @@ class TrainableRanker(Ranker):
             query_weight: How much each query counts, in the order in which the queries first appear, or by query id; or
                 the name of a column of X.
             base_score: Scores to start from, one per row.
+            docid: Document ids, one per row. If those of each query differ, the order of its rows does not matter to
+                trees.
             categorical_features: Features whose values are categories, by name or by position from 0; columns of text
                 need not be declared. Only trees take them.
             valid: A data set, or several by name, measured after every round: a Dataset, a tuple (X, y, qid), or a
@@ -152,6 +159,8 @@ class TrainableRanker(Ranker):
             verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
                 a line after every so many rounds. The last line says when early stopping ended training, or why there
                 were so many rounds. If False, the lines go to the logger "swaprank", at the level INFO.
+            cluster: Who runs the workers that train on data in parts, such as `swaprank.cluster.Dask(max_restarts=3)`;
+                by default the current Dask client.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
         names = _names_of_arguments(self.fit)
@@ -163,6 +172,7 @@ class TrainableRanker(Ranker):
             "sample_weight": sample_weight,
             "query_weight": query_weight,
             "base_score": base_score,
+            "docid": docid,
             "categorical_features": categorical_features,
         }
         self.check_parameters()
@@ -196,6 +206,7 @@ class TrainableRanker(Ranker):
                     display=display,
                     callbacks=own_callbacks,
                     checkpoint=file,
+                    cluster=cluster,
                 ).learned
         if self.interrupted_:
             raise Interrupted(self)
@@ -244,6 +255,11 @@ class TrainableRanker(Ranker):
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
+        if self.can.workers:
+            data = data.by_docid()
+            # For a metric in which tied documents stay in the order of the rows, this order is what matters.
+            if not any(metric.ties == "input" for metric in chosen):
+                valid = {name: each.by_docid() for name, each in valid.items()}
         needs = self._needs(data, base, collective)
         optimized = self.training_metric() if needs == "metric" else None
         check_learnable(data, needs, optimized, collective)
