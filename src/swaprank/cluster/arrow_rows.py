@@ -1,0 +1,255 @@
+"""Rows of Spark and of Ray, which workers get as Arrow tables, as data sets of whole queries."""
+
+import pickle
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Features
+from swaprank.cluster.parts import DataPart
+from swaprank.collective import Collective, allgather
+from swaprank.data.dataset import Dataset
+from swaprank.data.frames import check_roles
+from swaprank.data.matching import checked_names
+from swaprank.errors import DataError, Hint
+
+VECTORS = "features"
+"""The column of vectors that is taken if there is one and nothing else is said, as in Spark ML."""
+_PART_ROWS = 2**17
+"""Rows that make a part, and more as long as its last query goes on."""
+
+
+class RowColumns(NamedTuple):
+    """The columns of a table by their use."""
+
+    features: tuple[str, ...]
+    """Columns of features; or one column of vectors, which has them all."""
+    is_vector: bool
+    label: str
+    qid: str
+    roles: Mapping[str, str]
+    """Other columns, by the keywords of `Dataset.from_frame`."""
+    categorical: tuple[str | int, ...] = ()
+    names: tuple[str, ...] | None = None
+    """The names of the entries of vectors; None for numbers."""
+
+    def needed(self) -> list[str]:
+        """All columns that are used."""
+        return [self.label, self.qid, *self.roles.values(), *self.features]
+
+
+def chosen_columns(
+    columns: Sequence[str],
+    vectors: Collection[str],
+    label: str,
+    qid: str,
+    features: str | Sequence[str] | None,
+    categorical: Iterable[str | int] | None,
+    **roles: str | None,
+) -> RowColumns:
+    """The columns of a table by their use; DataError if one is missing or used twice.
+
+    Args:
+        columns: All columns of the table.
+        vectors: Those that hold vectors or lists of numbers.
+        label: The column of labels.
+        qid: The column of query ids.
+        features: Columns of features, or one column of vectors. By default the vectors called "features", or if there
+            are none, all columns that have no other use.
+        categorical: Features whose values are categories.
+        roles: Other columns by the keywords of `Dataset.from_frame`.
+
+    >>> from swaprank.cluster.arrow_rows import chosen_columns
+    >>> chosen_columns(["query", "clicked", "bm25"], [], "clicked", "query", None, None, docid=None).features
+    ('bm25',)
+    >>> chosen_columns(["query", "clicked", "age", "features"], ["features"], "clicked", "query", None, None).is_vector
+    True
+    """
+    named = {role: name for role, name in roles.items() if name is not None}
+    taken = {"label": label, "qid": qid, **named}
+    chosen = feature_columns([name for name in columns if name not in taken.values()], vectors, features)
+    check_roles(taken, chosen, columns)
+    if not chosen:
+        raise DataError(f"the table has no feature columns besides {', '.join(taken.values())}.")
+    is_vector = chosen[0] in vectors
+    return RowColumns(chosen, is_vector, label, qid, named, tuple(categorical or ()))
+
+
+def feature_columns(
+    columns: Sequence[str], vectors: Collection[str], features: str | Sequence[str] | None
+) -> tuple[str, ...]:
+    """The columns of features, or the one column of vectors."""
+    if features is None:
+        chosen: tuple[str, ...] = (VECTORS,) if VECTORS in vectors and VECTORS in columns else tuple(columns)
+    else:
+        chosen = (features,) if isinstance(features, str) else tuple(features)
+    found = [name for name in chosen if name in vectors]
+    if found and len(chosen) > 1:
+        raise DataError(
+            f"column '{found[0]}' holds vectors: let it have all features, ",
+            Hint("features", found[0]),
+            ", or take its numbers apart into columns; or choose columns with ",
+            Hint("features", [name for name in chosen if name not in vectors][:2]),
+            ".",
+        )
+    return chosen
+
+
+def dataset_of(table: Any, columns: RowColumns, where: str) -> Dataset:
+    """An Arrow table as a data set; errors begin with `where`.
+
+    >>> import pyarrow as pa
+    >>> from swaprank.cluster.arrow_rows import RowColumns, dataset_of
+    >>> table = pa.table({"q": [7, 7], "y": [0, 1], "x": [[0.5, 2.0], [1.5, None]]})
+    >>> dataset_of(table, RowColumns(("x",), True, "y", "q", {}), "part 0").features.tolist()
+    [[0.5, 2.0], [1.5, nan]]
+    """
+    for name in (columns.label, columns.qid, *columns.roles.values()):
+        if table[name].null_count:
+            raise DataError(f"{where}: column '{name}' has rows without a value: leave them out, or fill it.")
+    try:
+        features: Sequence[str] = columns.features
+        if columns.is_vector:
+            table, features = _with_entries(table, columns)
+        return Dataset.from_frame(
+            table, columns.label, columns.qid, features, **columns.roles, categorical_features=columns.categorical
+        )
+    except DataError as error:
+        raise DataError(f"{where}: ", error) from None
+
+
+def _with_entries(table: Any, columns: RowColumns) -> tuple[Any, Sequence[str]]:
+    """The table with a column for each entry of its vectors, and their names."""
+    import pyarrow as pa
+
+    (column,) = columns.features
+    matrix = matrix_of(table[column], column)
+    names = checked_names(columns.names, matrix.shape[1])
+    table = table.drop_columns([column])
+    for name, values in zip(names, matrix.T, strict=True):
+        table = table.append_column(name, pa.array(values))
+    return table, names
+
+
+def matrix_of(column: Any, name: str) -> Features:
+    """An Arrow column of vectors or lists of equal length as a matrix; numbers that are missing are NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):  # of no chunks, or of several if they are large
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if array.null_count:
+        raise DataError(f"column '{name}' has rows without a vector: leave them out.")
+    values = array.flatten()
+    width = len(values) // max(1, len(array))
+    lengths = np.unique(pc.list_value_length(array).to_numpy(zero_copy_only=False))
+    if len(lengths) > 1:
+        raise DataError(f"column '{name}' has vectors of {lengths[0]} and of {lengths[-1]} numbers: all need the same.")
+    with np.errstate(over="ignore"):
+        return values.to_numpy(zero_copy_only=False).astype(np.float32).reshape(len(array), width)
+
+
+def whole_queries(
+    batches: Iterable[Any], number: str, columns: Sequence[RowColumns], where: str
+) -> list[list[DataPart]]:
+    """Parts of each data set from Arrow batches that are sorted by data set and query.
+
+    Parts are made as rows arrive, so that they are never all in memory as they were sent.
+
+    Args:
+        batches: Rows of several data sets.
+        number: The column that has the number of the row's data set.
+        columns: Those of each data set.
+        where: What parts are called in messages.
+    """
+    parts: list[list[DataPart]] = [[] for _ in columns]
+    for table in _cut_between_queries(batches, number, columns[0].qid):
+        found = table[number].to_numpy()
+        for position, of_set in enumerate(columns):
+            rows = np.flatnonzero(found == position)
+            if len(rows):
+                own = table.slice(rows[0], len(rows))
+                parts[position].append(DataPart(where, dataset_of(own, of_set, where)))
+    return parts
+
+
+def _cut_between_queries(batches: Iterable[Any], number: str, qid: str) -> Iterator[Any]:
+    """Tables of whole queries."""
+    import pyarrow as pa
+
+    waiting, n_rows = list[Any](), 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            n_rows += batch.num_rows
+        if n_rows >= _PART_ROWS:
+            table = pa.Table.from_batches(waiting)
+            cut = _start_of_last_query(table, number, qid)
+            if cut:
+                yield table.slice(0, cut)
+            waiting, n_rows = table.slice(cut).to_batches(), table.num_rows - cut
+    if n_rows:
+        yield pa.Table.from_batches(waiting)
+
+
+def _start_of_last_query(table: Any, number: str, qid: str) -> int:
+    import pyarrow.compute as pc
+
+    same = [pc.equal(table[name], table[name][-1]) for name in (number, qid)]
+    # Rows without a query id are an error later.
+    is_last = pc.fill_null(pc.and_(*same), fill_value=False).to_numpy()
+    return int(np.argmax(is_last)) if is_last.any() else table.num_rows
+
+
+def evened(
+    collective: Collective, sets: Mapping[str, Sequence[DataPart]], parameter: str = "n_workers"
+) -> dict[str, list[DataPart]]:
+    """The parts of each data set; of one so small that a worker has no query of it, the workers share the queries.
+
+    Args:
+        collective: All workers call this.
+        sets: The parts of this worker by data set, the same data sets on all workers.
+        parameter: The argument that chooses the number of workers, for messages.
+
+    >>> import swaprank as sr
+    >>> from swaprank.cluster.arrow_rows import evened
+    >>> from swaprank.cluster.parts import DataPart
+    >>> from swaprank.collective import ALONE
+    >>> (data,) = sr.datasets.random_net((3,), n_features=4, random_state=0)
+    >>> evened(ALONE, {"train": [DataPart("part 0", data)]})["train"][0].value.n_queries
+    3
+    """
+    own = np.array([sum(part.value.n_queries for part in parts) for parts in sets.values()], np.int64)
+    counts, result = collective.gather(own), dict[str, list[DataPart]]()
+    for (name, parts), of_workers in zip(sets.items(), counts.T, strict=True):
+        if of_workers.min() > 0:
+            result[name] = list(parts)
+            continue
+        n_queries = int(of_workers.sum())
+        if n_queries < collective.size:
+            raise DataError(
+                f"{name} has {n_queries:,} queries for {collective.size:,} workers: each needs at least one. Take more "
+                "queries, or fewer workers, ",
+                Hint(parameter, n_queries) if n_queries else Hint(parameter),
+                ".",
+            )
+        result[name] = _in_turns(collective, parts)
+    return result
+
+
+def _in_turns(collective: Collective, parts: Sequence[DataPart]) -> list[DataPart]:
+    """Every so many queries of the parts of all workers."""
+    content = BytesIO(allgather(collective, np.frombuffer(pickle.dumps(list(parts)), np.uint8)).tobytes())
+    found, n_before = list[DataPart](), 0
+    for _ in range(collective.size):
+        for part in pickle.load(content):  # noqa: S301 - of a worker of this training
+            first = (collective.rank - n_before) % collective.size
+            if first < part.value.n_queries:
+                found.append(part._replace(value=part.value.subset(slice(first, None, collective.size))))
+            n_before += part.value.n_queries
+    return found
