@@ -1,18 +1,16 @@
-"""Handle the events of the first worker on the client: callbacks, checkpoints, Ctrl-C."""
+"""Handle the messages of the workers on the driver: addresses, callbacks, checkpoints, Ctrl-C."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from queue import SimpleQueue
-from threading import Event, Thread
-from typing import Any, NamedTuple, Self, final
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, final
 
-from swaprank.cluster.supervisor import CHECK_SECONDS, Supervisor
-from swaprank.cluster.worker_task import Job, Message, Round, answer, last_checkpoint
+from swaprank.cluster.formation import Address
+from swaprank.cluster.launcher import Team
+from swaprank.cluster.worker_task import Job, Message, Round, answer, begin, last_checkpoint
 from swaprank.files import replacing
 
 
 class Callbacks(NamedTuple):
-    """Functions that are called on the client with each round."""
+    """Functions that are called on the driver with each round."""
 
     display: Sequence[Callable[[Round], object]] = ()
     """Training does not wait for them."""
@@ -22,49 +20,25 @@ class Callbacks(NamedTuple):
 
 @final
 class EventHandler:
-    """Handles the messages of the first worker of one training, and answers it."""
+    """Handles the messages of one team, and answers them."""
 
-    def __init__(self, client: Any, first_worker: str, job: Job, callbacks: Callbacks, supervisor: Supervisor) -> None:
-        self._client, self._first_worker, self._job, self._callbacks = client, first_worker, job, callbacks
-        self._supervisor = supervisor
-        self._messages: SimpleQueue[Message] = SimpleQueue()
-        self._news = Event()
+    def __init__(self, team: Team, size: int, job: Job, callbacks: Callbacks) -> None:
+        self.team, self._size, self._job, self._callbacks = team, size, job, callbacks
+        self._addresses: dict[int, Address] = {}
         self.interrupted = False
-        self.tracker: Mapping[str, Any] | None = None
-        """Arguments with which the workers find each other."""
         self.n_rounds = 0
         """The number of rounds that were finished."""
 
-    def __enter__(self) -> Self:
-        _HANDLERS[self._job.session] = self
-        self._client.subscribe_topic(self._job.topic, _receive)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        del _HANDLERS[self._job.session]
-
-    def receive(self, message: Message) -> None:
-        """Keep a message for `handle_all`; called in a thread of Dask."""
-        self._messages.put(message)
-        self._news.set()
-
-    def wake(self, future: Any) -> None:
-        """End `wait`: a task has ended; called in a thread of Dask."""
-        self._news.set()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until there is news."""
-        self._news.wait(seconds)
-        self._news.clear()
-
-    def handle_all(self) -> None:
-        """Handle all messages that have arrived."""
-        while not self._messages.empty():
-            message = self._messages.get()
-            if message.tracker is not None:
-                self.tracker = message.tracker
-            elif message.round is not None:
-                self._handle_round(message.round)
+    def handle(self, message: Message) -> None:
+        """Do what a message asks for."""
+        if message.address is not None:
+            self._addresses[message.rank] = message.address
+            if len(self._addresses) == self._size:
+                members = [self._addresses[rank] for rank in range(self._size)]
+                for rank in range(self._size):
+                    self.team.call(rank, begin, self._job.session, rank, members)
+        elif message.round is not None:
+            self._handle_round(message.round)
 
     def _handle_round(self, finished: Round) -> None:
         self.n_rounds = finished[0]
@@ -72,13 +46,13 @@ class EventHandler:
             show(finished)
         checkpoint = self._job.checkpoint
         if checkpoint is not None and self.n_rounds % checkpoint.every == 0:
-            self.save_checkpoint(self._call(last_checkpoint, self._job.session))
+            self.save_checkpoint(self.team.call(0, last_checkpoint, self._job.session))
         if self._job.waits:
             answers = [decide(finished) for decide in self._callbacks.deciding]
-            self._call(answer, self._job.session, any(answers))
+            self.team.call(0, answer, self._job.session, any(answers))
 
     def save_checkpoint(self, content: bytes | None) -> None:
-        """Write a checkpoint of the first worker to the file of the client."""
+        """Write a checkpoint of the first worker to the file of the driver."""
         if content and self._job.checkpoint is not None:
             with replacing(self._job.checkpoint.path) as stream:
                 stream.write(content)
@@ -88,31 +62,4 @@ class EventHandler:
         if self.interrupted or not self.n_rounds:
             raise KeyboardInterrupt
         self.interrupted = True
-        self._call(answer, self._job.session, True)
-
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on the first worker; None if the worker is gone, which the supervisor reports."""
-        results: list[Any] = []
-
-        def call() -> None:
-            with suppress(Exception):
-                found = self._client.run(function, *arguments, workers=[self._first_worker], on_error="ignore")
-                results.append(found.get(self._first_worker))
-
-        # A worker that is stopped never answers: a thread can be left behind.
-        thread = Thread(target=call, daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(CHECK_SECONDS)
-            self._supervisor.check()
-        return results[0] if results else None
-
-
-_HANDLERS: dict[str, EventHandler] = {}
-"""Those of trainings under way, by session: a client may train several rankers at once."""
-
-
-def _receive(event: tuple[float, Any]) -> None:
-    message = Message(*event[1])
-    if message.session in _HANDLERS:
-        _HANDLERS[message.session].receive(message)
+        self.team.call(0, answer, self._job.session, True)

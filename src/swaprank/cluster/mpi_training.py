@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, final
 
+import numpy as np
+
 from swaprank.arrays import Ints, row_blocks
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.shard import Counts, fit_on_shard, make_shard
@@ -29,6 +31,22 @@ class MPICollective(Collective):
         """See `Collective`. If a process is gone, MPI ends all of them."""
         for piece in row_blocks(values.size, _PIECE):
             self._mpi.COMM_WORLD.Allreduce(self._mpi.IN_PLACE, values.reshape(-1)[piece], op=self._mpi.SUM)
+
+    def add_own(self, values: Ints, ends: Ints) -> None:
+        """See `Collective`."""
+        if values.size > _PIECE:
+            self.add(values)
+            return
+        flat, counts = values.reshape(-1), np.diff(ends, prepend=0)
+        own = np.empty(int(counts[self.rank]), np.int64)
+        self._mpi.COMM_WORLD.Reduce_scatter(flat, own, counts.tolist(), op=self._mpi.SUM)
+        flat[int(ends[self.rank]) - own.size : int(ends[self.rank])] = own
+
+    def gather(self, values: Ints) -> Ints:
+        """See `Collective`."""
+        rows = np.empty((self.size, values.size), np.int64)
+        self._mpi.COMM_WORLD.Allgather(np.ascontiguousarray(values.reshape(-1)), rows)
+        return rows
 
     def abort(self, exit_code: int) -> None:
         """End all processes: one of them cannot go on, and the others would wait for it."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import swaprank as sr
-from swaprank.cluster.dask_training import connected
+from swaprank.cluster.dask_launcher import connected
 from swaprank.cluster.mpi_training import MPICollective, fit_on_mpi
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, SwaprankError

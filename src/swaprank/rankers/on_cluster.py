@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swaprank.arrays import Floats
-from swaprank.cluster.dask_training import fit_on_dask
+from swaprank.cluster.dask_launcher import Dask
 from swaprank.cluster.event_handler import Callbacks
+from swaprank.cluster.launcher import Launcher
 from swaprank.cluster.parts import Parts
+from swaprank.cluster.training import train_on_cluster
 from swaprank.cluster.worker_task import WorkerResult
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
@@ -27,8 +29,9 @@ def learn_on_cluster(
     display: Sequence[Callback] = (),
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
+    cluster: Launcher | None = None,
 ) -> WorkerResult:
-    """Train on the workers of the current Dask client; the ranker takes what was learned from the result.
+    """Train on the workers of a cluster; the ranker takes what was learned from the result.
 
     Args:
         ranker: Not fitted, with checked parameters.
@@ -39,9 +42,11 @@ def learn_on_cluster(
         display: Callbacks that training does not wait for.
         callbacks: Callbacks whose answers may stop training.
         checkpoint: A file of this machine.
+        cluster: By default that of the current Dask client.
     """
     ranker.check_can_train(on_cluster=True)
-    return fit_on_dask(
+    return train_on_cluster(
+        Dask() if cluster is None else cluster,
         ranker,
         data,
         {name: Parts([each]) if isinstance(each, Dataset) else each for name, each in valid.items()},

@@ -1,35 +1,31 @@
 """Divide the parts among the workers of a Dask cluster: training parts stay where they are, others go in turns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
+from swaprank.cluster.dask_supervisor import CHECK_SECONDS, Supervisor, heartbeats
+from swaprank.cluster.launcher import Placement
 from swaprank.cluster.parts import DataPart, Parts
-from swaprank.cluster.shard import Shard, make_shard
-from swaprank.cluster.supervisor import CHECK_SECONDS, SILENCE_SECONDS, Supervisor, heartbeats
+from swaprank.cluster.shard import make_shard
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError, Wording
 
 
-class Placement(NamedTuple):
-    """The workers that take part, by rank."""
-
-    workers: list[str]
-    """Their addresses."""
-    shards: list[Shard]
-
-
-def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
+def place(
+    client: Any, train: Parts, valid: Mapping[str, Parts], without: Collection[str], silence: float
+) -> Placement:
     """Compute the parts that are not files, and divide all parts among the workers."""
     from distributed import KilledWorker
 
     try:
-        by_worker = _training_parts(client, train)
+        by_worker = _training_parts(client, train, without, silence)
         workers = sorted(by_worker)
         sets = {
-            name: _available(client, _in_turns(each, len(workers)), f"the set '{name}'") for name, each in valid.items()
+            name: _available(client, _in_turns(each, len(workers)), f"the set '{name}'", silence)
+            for name, each in valid.items()
         }
     except (OSError, CancelledError, KilledWorker) as error:
         # Errors of Dask about connections and values that were lost with a worker.
@@ -40,10 +36,12 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
     return Placement(workers, shards)
 
 
-def _training_parts(client: Any, train: Parts) -> dict[str, list[DataPart]]:
+def _training_parts(
+    client: Any, train: Parts, without: Collection[str], silence: float
+) -> dict[str, list[DataPart]]:
     """Files in turns to all workers, and values to those that have them."""
-    present = sorted(_worker_addresses(client))
-    available = _available(client, train, "the training data")
+    present = sorted(_worker_addresses(client, without))
+    available = _available(client, train, "the training data", silence)
     if available[0].is_file:
         return {worker: available[n :: len(present)] for n, worker in enumerate(present[: len(available)])}
     by_worker: dict[str, list[DataPart]] = {}
@@ -64,8 +62,8 @@ def _in_turns(parts: Parts, n_workers: int) -> Parts:
     return Parts([first.value.subset(slice(turn, None, n_parts)) for turn in range(n_parts)])
 
 
-def _worker_addresses(client: Any) -> list[str]:
-    found = list(heartbeats(client))
+def _worker_addresses(client: Any, without: Collection[str]) -> list[str]:
+    found = [worker for worker in heartbeats(client) if worker not in without]
     if not found:
         raise ClusterError(
             "the Dask cluster has no workers: start some",
@@ -75,7 +73,7 @@ def _worker_addresses(client: Any) -> list[str]:
     return found
 
 
-def _available(client: Any, parts: Parts, where: str) -> list[DataPart]:
+def _available(client: Any, parts: Parts, where: str, silence: float) -> list[DataPart]:
     """Files as they are; values as futures that have been computed, without empty ones."""
     if parts.parts[0].is_file:
         return list(parts.parts)
@@ -84,7 +82,7 @@ def _available(client: Any, parts: Parts, where: str) -> list[DataPart]:
         [client.scatter(value, hash=False) if isinstance(value, Dataset) else value for value in values]
     )
     sizes = client.map(_n_documents, futures, pure=False)
-    _wait(client, sizes)
+    _wait(client, sizes, silence)
     computed = [part._replace(value=future) for part, future in zip(parts.parts, futures, strict=True)]
     found = [part for part, size in zip(computed, sizes, strict=True) if size.result()]
     if not found:
@@ -92,22 +90,23 @@ def _available(client: Any, parts: Parts, where: str) -> list[DataPart]:
     return found
 
 
-def _wait(client: Any, futures: Sequence[Any]) -> None:
+def _wait(client: Any, futures: Sequence[Any], silence: float) -> None:
     """Wait until all are computed; raises what one of them raised, or CancelledError if it was lost for good."""
     from distributed import wait
 
-    last_good, supervisor = monotonic(), Supervisor(client)
+    last_good, supervisor = monotonic(), Supervisor(client, None, silence)
     while any(future.status in ("pending", "lost") for future in futures):
         with suppress(TimeoutError):
             wait(futures, timeout=CHECK_SECONDS)
         for future in futures:
             if future.status in ("error", "cancelled"):
                 future.result()
-        supervisor.check()
+        for worker, why in supervisor.lost().items():
+            raise ClusterError(f"the worker {worker} of the Dask cluster {why}.")
         # Dask computes again what was lost, and a nanny restarts a worker, both within seconds.
         if heartbeats(client) and all(future.status != "lost" for future in futures):
             last_good = monotonic()
-        elif monotonic() - last_good > SILENCE_SECONDS:
+        elif monotonic() - last_good > silence:
             raise CancelledError("it was not computed again")
 
 

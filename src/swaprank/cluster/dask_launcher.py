@@ -1,0 +1,235 @@
+"""Training on a Dask cluster: each worker runs one long task on the parts that it has.
+
+Workers send by Dask's events, through the scheduler, and the driver calls by `Client.run`: both work for a client that
+no worker can reach.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any, final
+
+from swaprank.cluster.dask_placement import place
+from swaprank.cluster.dask_supervisor import CHECK_SECONDS, Supervisor
+from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team
+from swaprank.cluster.parts import Parts
+from swaprank.cluster.shard import Shard
+from swaprank.cluster.socket_collective import SILENCE_SECONDS
+from swaprank.cluster.worker_task import Broken, Job, Message, WorkerResult, Workplace, train_shard
+from swaprank.errors import ClusterError, import_extra
+
+
+@final
+class Dask(Launcher):
+    """A Dask cluster: the one of the current client, or of a given one.
+
+    Args:
+        client: A `distributed.Client`; by default the one that was made last.
+        max_restarts: How many times a training goes on without workers that were lost.
+        silence: A worker without a heartbeat for so many seconds is taken for lost; the time that it computes does not
+            matter.
+
+    >>> from swaprank.cluster import Dask
+    >>> Dask(silence=20).silence
+    20
+    """
+
+    def __init__(self, client: Any = None, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
+        super().__init__(max_restarts=max_restarts, silence=silence)
+        self._given = client
+
+    @property
+    def client(self) -> Any:
+        """The client; ClusterError if there is none."""
+        return current_client() if self._given is None else self._given
+
+    def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
+        """See `Launcher`."""
+        return place(self.client, train, valid, without, self.silence)
+
+    def start(self, job: Job, placement: Placement) -> Team:
+        """See `Launcher`."""
+        return DaskTeam(self.client, job, placement)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Run one training at a time on a cluster: two could wait for ever, each for a thread that the other has.
+
+        A semaphore, and not a lock: the scheduler takes it back from a client that is gone.
+        """
+        from distributed import Semaphore
+
+        client = self.client
+        semaphore = Semaphore(name="swaprank-training", scheduler_rpc=client.scheduler, loop=client.loop)
+        while not semaphore.acquire(timeout=CHECK_SECONDS):
+            pass
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # The scheduler may be gone.
+                semaphore.release()
+
+
+@final
+class DaskTeam(Team):
+    """The tasks of one attempt, as futures."""
+
+    def __init__(self, client: Any, job: Job, placement: Placement) -> None:
+        self._client, self._job, self._workers = client, job, placement.workers
+        self._supervisor = Supervisor(client, placement.workers, job.silence)
+        self._messages: SimpleQueue[Message | None] = SimpleQueue()
+        _TEAMS[job.session] = self
+        topic = f"swaprank-{client.id}"
+        client.subscribe_topic(topic, _receive)
+        # The session is in the key: a task must never be taken for that of another training.
+        self._futures = [
+            client.submit(
+                train_on_worker,
+                job,
+                shard,
+                topic,
+                key=f"swaprank-{job.session}-{shard.rank}",
+                workers=[worker],
+                allow_other_workers=False,
+                retries=0,
+            )
+            for worker, shard in zip(placement.workers, placement.shards, strict=True)
+        ]
+        for future in self._futures:
+            future.add_done_callback(lambda future: self._messages.put(None))
+
+    def receive(self, message: Message) -> None:
+        """Keep a message for `wait`; called in a thread of Dask."""
+        self._messages.put(message)
+
+    def wait(self, seconds: float) -> Sequence[Message]:
+        """See `Team`."""
+        found = []
+        with suppress(Empty):
+            found.append(self._messages.get(timeout=seconds))
+            while True:
+                found.append(self._messages.get_nowait())
+        messages = [message for message in found if message is not None]
+        for message in messages:
+            if message.address is not None:
+                # From here on the others listen to it, by heartbeats that need less of it than Dask's.
+                self._supervisor.may_be_silent.add(self._workers[message.rank])
+        return messages
+
+    def outcomes(self) -> Sequence[Outcome | None]:
+        """See `Team`."""
+        lost = self._supervisor.lost()
+        return [
+            _outcome(future, lost.get(worker)) for worker, future in zip(self._workers, self._futures, strict=True)
+        ]
+
+    def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Team`."""
+        worker, results = self._workers[rank], list[Any]()
+
+        def call() -> None:
+            with suppress(Exception):
+                found = self._client.run(function, *arguments, workers=[worker], on_error="ignore")
+                results.append(found.get(worker))
+
+        # A worker that is stopped never answers: a thread can be left behind.
+        thread = Thread(target=call, daemon=True)
+        start = monotonic()
+        thread.start()
+        while thread.is_alive() and monotonic() - start < self._job.silence:
+            thread.join(CHECK_SECONDS)
+            if thread.is_alive() and any(isinstance(each, Broken | Gone) for each in self.outcomes()):
+                break
+        return results[0] if results else None
+
+    def stop(self) -> None:
+        """See `Team`."""
+        _TEAMS.pop(self._job.session, None)
+
+        def cancel() -> None:
+            with suppress(Exception):
+                self._client.cancel(self._futures, force=True)
+
+        thread = Thread(target=cancel, daemon=True)
+        thread.start()
+        thread.join(self._job.silence)
+
+
+_TEAMS: dict[str, DaskTeam] = {}
+"""Those of trainings under way, by session: a client may train several rankers at once."""
+
+
+def _receive(event: tuple[float, Any]) -> None:
+    message = Message(*event[1])
+    if message.session in _TEAMS:
+        _TEAMS[message.session].receive(message)
+
+
+def _outcome(future: Any, lost: str | None) -> Outcome | None:
+    if future.status == "finished":
+        found: WorkerResult | Broken = future.result()
+        return found
+    if future.status == "error":
+        error: BaseException = future.exception()
+        return Gone("has ended") if type(error).__name__ == "KilledWorker" else error
+    if lost is not None:
+        return Gone(lost)
+    if future.status == "cancelled":
+        return ClusterError("Dask has cancelled a task: it lost data that the task needs.")
+    return None
+
+
+@final
+class _DaskWorkplace(Workplace):
+    """The worker of Dask whose thread this is."""
+
+    def __init__(self, topic: str) -> None:
+        from distributed import get_worker
+        from distributed.comm.addressing import get_address_host
+
+        self._worker, self._topic = get_worker(), topic
+        self._key = self._worker.get_current_task()
+        self.name, self.host = self._worker.address, str(get_address_host(self._worker.address))
+        self.n_threads, self.folder = int(self._worker.state.nthreads), self._worker.local_directory
+
+    def send(self, message: Message) -> None:
+        """See `Workplace`. There is one topic for each client, because Dask never forgets a topic."""
+        self._worker.log_event(self._topic, message)
+
+    def cancelled(self) -> bool:
+        """See `Workplace`."""
+        task = self._worker.state.tasks.get(self._key)
+        return task is None or task.state not in ("executing", "long-running")
+
+
+def train_on_worker(job: Job, shard: Shard, topic: str) -> WorkerResult | Broken:
+    """The task of a worker; Dask has replaced the futures in its shard by their values."""
+    return train_shard(job, shard, _DaskWorkplace(topic))
+
+
+def current_client() -> Any:
+    """The Dask client of this process."""
+    try:
+        return _distributed().default_client()
+    except ValueError:
+        raise ClusterError(
+            "there is no Dask client: connect to a cluster first, client = distributed.Client('scheduler:8786'), or "
+            "start one on this machine, client = distributed.Client()."
+        ) from None
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Any]:
+    """A client of the scheduler at an address such as "scheduler:8786"."""
+    try:
+        client = _distributed().Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"there is no Dask scheduler at {scheduler}: {error}") from None
+    with client:
+        yield client
+
+
+def _distributed() -> Any:
+    return import_extra("distributed", "training on a Dask cluster needs Dask: pip install 'swaprank[dask]'")

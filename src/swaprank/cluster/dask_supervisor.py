@@ -1,0 +1,59 @@
+"""Watch the workers of a Dask cluster through its scheduler, which knows who has ended and who is silent."""
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any, final
+
+from swaprank.errors import ClusterError
+
+CHECK_SECONDS = 1.0
+_ANSWER_SECONDS = 20.0
+
+
+@final
+class Supervisor:
+    """Watches workers: those of one training, or all that there are.
+
+    Args:
+        client: That of the cluster.
+        workers: Their addresses; None for all.
+        silence: A worker without a heartbeat for so many seconds is lost; it sends two a second to the scheduler, fewer
+            on large clusters.
+    """
+
+    def __init__(self, client: Any, workers: Sequence[str] | None, silence: float) -> None:
+        self._client, self._workers, self._silence = client, workers, silence
+        self.may_be_silent: set[str] = set()
+        """Workers that somebody else listens to."""
+        self._last: dict[str, tuple[float, float]] = {}
+        self._checked, self._lost = -1e9, dict[str, str]()
+
+    def lost(self) -> dict[str, str]:
+        """What happened to each worker that was lost; asks the scheduler once a second at most.
+
+        Raises ClusterError if the scheduler does not answer.
+        """
+        if monotonic() - self._checked < CHECK_SECONDS:
+            return self._lost
+        present = heartbeats(self._client)
+        now = self._checked = monotonic()
+        watched = list(present) if self._workers is None else self._workers
+        for worker in watched:
+            if worker not in present:
+                self._lost[worker] = "has ended"
+            # The clocks of machines differ: what counts is when a heartbeat was new here.
+            elif present[worker] != self._last.get(worker, (None,))[0]:
+                self._last[worker] = (present[worker], now)
+            elif worker not in self.may_be_silent and now - self._last[worker][1] > self._silence:
+                self._lost[worker] = f"has sent no heartbeat to the Dask scheduler for {self._silence:g} s"
+        return self._lost
+
+
+def heartbeats(client: Any) -> dict[str, float]:
+    """The time of the last heartbeat of each worker, by the clock of the scheduler."""
+    try:
+        # The client's own list of workers may be some seconds old.
+        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
+    except Exception as error:
+        raise ClusterError(f"the Dask scheduler does not answer: {error or type(error).__name__}.") from error
+    return {worker: float(state["last_seen"]) for worker, state in found["workers"].items()}
