@@ -206,40 +206,41 @@ def _start_of_last_query(table: Any, number: str, qid: str) -> int:
     return int(np.argmax(is_last)) if is_last.any() else table.num_rows
 
 
-def evened(
-    collective: Collective, sets: Mapping[str, Sequence[DataPart]], parameter: str = "n_workers"
-) -> dict[str, list[DataPart]]:
+def evened(collective: Collective, sets: Mapping[str, Sequence[DataPart]]) -> dict[str, list[DataPart]]:
     """The parts of each data set; of one so small that a worker has no query of it, the workers share the queries.
 
     Args:
         collective: All workers call this.
-        sets: The parts of this worker by data set, the same data sets on all workers.
-        parameter: The argument that chooses the number of workers, for messages.
+        sets: The parts of this worker by data set, as errors call it; the same data sets on all workers.
 
     >>> import swaprank as sr
     >>> from swaprank.cluster.arrow_rows import evened
     >>> from swaprank.cluster.parts import DataPart
     >>> from swaprank.collective import ALONE
     >>> (data,) = sr.datasets.random_net((3,), n_features=4, random_state=0)
-    >>> evened(ALONE, {"train": [DataPart("part 0", data)]})["train"][0].value.n_queries
+    >>> evened(ALONE, {"the training data": [DataPart("part 0", data)]})["the training data"][0].value.n_queries
     3
     """
     own = np.array([sum(part.value.n_queries for part in parts) for parts in sets.values()], np.int64)
-    counts, result = collective.gather(own), dict[str, list[DataPart]]()
-    for (name, parts), of_workers in zip(sets.items(), counts.T, strict=True):
-        if of_workers.min() > 0:
-            result[name] = list(parts)
-            continue
-        n_queries = int(of_workers.sum())
-        if n_queries < collective.size:
-            raise DataError(
-                f"{name} has {n_queries:,} queries for {collective.size:,} workers: each needs at least one. Take more "
-                "queries, or fewer workers, ",
-                Hint(parameter, n_queries) if n_queries else Hint(parameter),
-                ".",
-            )
-        result[name] = _in_turns(collective, parts)
+    result = {where: list(parts) for where, parts in sets.items()}
+    for (where, parts), of_workers in zip(sets.items(), collective.gather(own).T, strict=True):
+        if of_workers.min() == 0:
+            check_queries(where, int(of_workers.sum()), collective.size)
+            result[where] = _in_turns(collective, parts)
     return result
+
+
+def check_queries(where: str, n_queries: int, n_workers: int) -> None:
+    """Raise DataError if there are fewer queries than workers."""
+    if n_queries == 0:
+        raise DataError(f"{where} has no documents.")
+    if n_queries < n_workers:
+        raise DataError(
+            f"{where} has {n_queries:,} {'query' if n_queries == 1 else 'queries'} for {n_workers:,} workers, each of "
+            "which needs one: take more queries, or ",
+            Hint("n_workers", n_queries),
+            ".",
+        )
 
 
 def _in_turns(collective: Collective, parts: Sequence[DataPart]) -> list[DataPart]:

@@ -1,0 +1,170 @@
+"""A port of the driver, for engines whose tasks cannot talk to it: workers send messages, and the driver calls them.
+
+Both sides prove that they know the secret of the training before anything else is read. A connection that ends without
+an outcome is a worker that is gone; for the worker, it is a driver that does not wait any more.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple, final
+
+from swaprank.cluster.launcher import Gone, Outcome
+from swaprank.cluster.worker_task import Broken, Message
+from swaprank.errors import ClusterError
+
+
+class _Hello(NamedTuple):
+    """The first words of a worker."""
+
+    rank: int
+    host: str
+
+
+class _Answer(NamedTuple):
+    """The result of a call."""
+
+    call: int
+    value: Any
+
+
+@final
+class DriverPort:
+    """The driver's side.
+
+    Args:
+        host: The address to listen at; empty for all of this machine.
+        secret: What the workers know.
+        size: The number of workers.
+    """
+
+    def __init__(self, host: str, secret: bytes, size: int) -> None:
+        try:
+            self._listener = Listener((host, 0), backlog=4096)
+        except OSError as error:
+            raise ClusterError(f"cannot listen at {host or 'any address'}: {error}.") from error
+        self._secret, self._open = secret, True
+        self._connections: dict[int, Connection] = {}
+        self._outcomes: list[Outcome | None] = [None] * size
+        self._lost: int | None = None
+        self._answers: dict[int, SimpleQueue[Any]] = {}
+        self._messages: SimpleQueue[Message | None] = SimpleQueue()
+        self._lock = Lock()
+        Thread(target=self._accept, daemon=True, name="swaprank-port").start()
+
+    @property
+    def number(self) -> int:
+        """The number of the port."""
+        return int(self._listener.address[1])
+
+    def wake(self) -> None:
+        """End `wait`."""
+        self._messages.put(None)
+
+    def wait(self, seconds: float) -> list[Message]:
+        """See `Team`."""
+        found: list[Message | None] = []
+        with suppress(Empty):
+            found.append(self._messages.get(timeout=seconds))
+            while True:
+                found.append(self._messages.get_nowait())
+        return [message for message in found if message is not None]
+
+    def outcomes(self) -> list[Outcome | None]:
+        """See `Team`; None for workers that have not connected yet."""
+        return list(self._outcomes)
+
+    def call(self, rank: int, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> Any:
+        """The result of a function on a worker; None if there is none within so many seconds."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+        with suppress(Empty, OSError, KeyError):
+            with self._lock:
+                number = len(self._answers)
+                self._answers[number] = answers
+                self._connections[rank].send((number, function, arguments))
+            return answers.get(timeout=seconds)
+        return None
+
+    def close(self) -> None:
+        """Leave all workers: they stop."""
+        self._open = False
+        with suppress(OSError):
+            # It ends `accept`, which closing would not.
+            Client(self._listener.address).close()
+        for connection in list(self._connections.values()):
+            with suppress(OSError):
+                connection.close()
+
+    def _accept(self) -> None:
+        while self._open:
+            with suppress(OSError):
+                connection = self._listener.accept()
+                # A stranger who says nothing must not keep the others waiting.
+                Thread(target=self._serve, args=(connection,), daemon=True, name="swaprank-worker").start()
+        self._listener.close()
+
+    def _serve(self, connection: Connection) -> None:
+        """Receive what one worker sends until it ends."""
+        rank, host = -1, ""
+        with suppress(Exception):
+            deliver_challenge(connection, self._secret)
+            answer_challenge(connection, self._secret)
+            rank, host = connection.recv()
+            with self._lock:
+                self._connections[rank] = connection
+            while True:
+                self._take(rank, connection.recv())
+        connection.close()
+        if rank >= 0 and self._outcomes[rank] is None:
+            first = self._lost is None
+            self._lost = rank if first else self._lost
+            # Engines end the other tasks when one has ended.
+            self._outcomes[rank] = Gone(f"has ended on {host}") if first else Broken("has ended", self._lost)
+        self.wake()
+
+    def _take(self, rank: int, received: Any) -> None:
+        if isinstance(received, Message):
+            self._messages.put(received)
+        elif isinstance(received, _Answer):
+            self._answers[received.call].put(received.value)
+        else:
+            self._outcomes[rank] = received
+
+
+@final
+class DriverConnection:
+    """The side of a worker: it sends, and calls what the driver asks for in a thread."""
+
+    def __init__(self, address: tuple[str, int], secret: bytes, rank: int, host: str) -> None:
+        self._connection = Client(address)
+        answer_challenge(self._connection, secret)
+        deliver_challenge(self._connection, secret)
+        self._lock = Lock()
+        self._ended = Event()
+        self.send(_Hello(rank, host))
+        Thread(target=self._serve, daemon=True, name="swaprank-driver").start()
+
+    def send(self, value: Message | Outcome | _Hello | _Answer) -> None:
+        """Send a message or the outcome."""
+        with self._lock, suppress(OSError):
+            self._connection.send(value)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Send the outcome; an error that cannot be sent as it is becomes a text."""
+        try:
+            self.send(outcome)
+        except Exception:
+            self.send(ClusterError(f"{type(outcome).__name__}: {outcome}"))
+
+    def ended(self) -> bool:
+        """True if the driver does not wait any more."""
+        return self._ended.is_set()
+
+    def _serve(self) -> None:
+        with suppress(Exception):
+            while True:
+                number, function, arguments = self._connection.recv()
+                self.send(_Answer(number, function(*arguments)))
+        self._ended.set()
