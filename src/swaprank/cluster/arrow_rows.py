@@ -1,22 +1,24 @@
 """Rows of Spark and of Ray, which workers get as Arrow tables, as data sets of whole queries."""
 
 import pickle
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Features
-from swaprank.cluster.parts import DataPart
+from swaprank.cluster.parts import DataPart, Parts
 from swaprank.collective import Collective, allgather
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import check_roles
+from swaprank.data.frames import column_names as names_in_memory
 from swaprank.data.matching import checked_names
 from swaprank.errors import DataError, Hint
 
 VECTORS = "features"
 """The column of vectors that is taken if there is one and nothing else is said, as in Spark ML."""
+_OF_TRAINING = ("sample_weight", "query_weight", "docid")
 _PART_ROWS = 2**17
 """Rows that make a part, and more as long as its last query goes on."""
 
@@ -31,13 +33,26 @@ class RowColumns(NamedTuple):
     qid: str
     roles: Mapping[str, str]
     """Other columns, by the keywords of `Dataset.from_frame`."""
+    side: tuple[str, ...] = ()
+    """Columns that metrics and goals name."""
     categorical: tuple[str | int, ...] = ()
     names: tuple[str, ...] | None = None
     """The names of the entries of vectors; None for numbers."""
 
     def needed(self) -> list[str]:
         """All columns that are used."""
-        return [self.label, self.qid, *self.roles.values(), *self.features]
+        return list(dict.fromkeys((self.label, self.qid, *self.roles.values(), *self.side, *self.features)))
+
+
+class Rows(NamedTuple):
+    """A data set in a data frame of Spark or a data set of Ray."""
+
+    data: Any
+    columns: RowColumns
+
+    def as_parts(self) -> Parts:
+        """It, as `fit` takes data on a cluster."""
+        return Parts([DataPart(f"{type(self.data).__module__.partition('.')[0]} rows", self)])
 
 
 def chosen_columns(
@@ -45,8 +60,10 @@ def chosen_columns(
     vectors: Collection[str],
     label: str,
     qid: str,
-    features: str | Sequence[str] | None,
-    categorical: Iterable[str | int] | None,
+    features: str | Sequence[str] | None = None,
+    *,
+    side: Sequence[str] = (),
+    categorical: Iterable[str | int] | None = None,
     **roles: str | None,
 ) -> RowColumns:
     """The columns of a table by their use; DataError if one is missing or used twice.
@@ -58,23 +75,63 @@ def chosen_columns(
         qid: The column of query ids.
         features: Columns of features, or one column of vectors. By default the vectors called "features", or if there
             are none, all columns that have no other use.
+        side: Columns that metrics and goals name.
         categorical: Features whose values are categories.
         roles: Other columns by the keywords of `Dataset.from_frame`.
 
     >>> from swaprank.cluster.arrow_rows import chosen_columns
-    >>> chosen_columns(["query", "clicked", "bm25"], [], "clicked", "query", None, None, docid=None).features
+    >>> chosen_columns(["query", "clicked", "bm25"], [], "clicked", "query", docid=None).features
     ('bm25',)
-    >>> chosen_columns(["query", "clicked", "age", "features"], ["features"], "clicked", "query", None, None).is_vector
+    >>> chosen_columns(["query", "clicked", "age", "features"], ["features"], "clicked", "query").is_vector
     True
     """
     named = {role: name for role, name in roles.items() if name is not None}
-    taken = {"label": label, "qid": qid, **named}
+    taken = {"label": label, "qid": qid, **named, **{f"side column {name}": name for name in side}}
     chosen = feature_columns([name for name in columns if name not in taken.values()], vectors, features)
     check_roles(taken, chosen, columns)
     if not chosen:
         raise DataError(f"the table has no feature columns besides {', '.join(taken.values())}.")
     is_vector = chosen[0] in vectors
-    return RowColumns(chosen, is_vector, label, qid, named, tuple(categorical or ()))
+    return RowColumns(chosen, is_vector, label, qid, named, tuple(side), tuple(categorical or ()))
+
+
+def validation_rows(
+    name: str, given: Any, columns: RowColumns, column_names: Callable[[Any], Sequence[str] | None]
+) -> Any:
+    """A validation set as `fit` takes it: rows of the engine as Parts, tables in memory as a Dataset, others as is.
+
+    Args:
+        name: The name of the set.
+        given: A table, a tuple of a table and its columns of labels and query ids, or anything that `fit` takes.
+        columns: Those of the training data.
+        column_names: The columns of a table of the engine; None for anything else.
+    """
+    is_named = isinstance(given, tuple) and len(given) == len(("X", "y", "qid")) and isinstance(given[-1], str)
+    data, label, qid = given if is_named else (given, columns.label, columns.qid)
+    of_engine = column_names(data)
+    names = names_in_memory(data) if of_engine is None else of_engine
+    if isinstance(data, Dataset) or not names:
+        return given
+    # Weights are of training: validation data may lack them.
+    roles = {role: each for role, each in columns.roles.items() if role not in _OF_TRAINING or each in names}
+    own = columns._replace(label=label, qid=qid, roles=roles)
+    try:
+        check_roles({"label": label, "qid": qid, **roles}, columns.features, names)
+        return _from_table(data, own) if of_engine is None else Rows(data, own).as_parts()
+    except DataError as error:
+        raise DataError(f"the set '{name}': ", error) from None
+
+
+def _from_table(table: Any, columns: RowColumns, features: Sequence[str] | None = None) -> Dataset:
+    return Dataset.from_frame(
+        table,
+        columns.label,
+        columns.qid,
+        columns.features if features is None else features,
+        **columns.roles,
+        columns=columns.side,
+        categorical_features=columns.categorical,
+    )
 
 
 def feature_columns(
@@ -110,17 +167,12 @@ def dataset_of(table: Any, columns: RowColumns, where: str) -> Dataset:
         if table[name].null_count:
             raise DataError(f"{where}: column '{name}' has rows without a value: leave them out, or fill it.")
     try:
-        features: Sequence[str] = columns.features
-        if columns.is_vector:
-            table, features = _with_entries(table, columns)
-        return Dataset.from_frame(
-            table, columns.label, columns.qid, features, **columns.roles, categorical_features=columns.categorical
-        )
+        return _from_table(*_with_entries(table, columns)) if columns.is_vector else _from_table(table, columns)
     except DataError as error:
         raise DataError(f"{where}: ", error) from None
 
 
-def _with_entries(table: Any, columns: RowColumns) -> tuple[Any, Sequence[str]]:
+def _with_entries(table: Any, columns: RowColumns) -> tuple[Any, RowColumns, Sequence[str]]:
     """The table with a column for each entry of its vectors, and their names."""
     import pyarrow as pa
 
@@ -130,7 +182,7 @@ def _with_entries(table: Any, columns: RowColumns) -> tuple[Any, Sequence[str]]:
     table = table.drop_columns([column])
     for name, values in zip(names, matrix.T, strict=True):
         table = table.append_column(name, pa.array(values))
-    return table, names
+    return table, columns, names
 
 
 def matrix_of(column: Any, name: str) -> Features:
@@ -215,7 +267,7 @@ def evened(collective: Collective, sets: Mapping[str, Sequence[DataPart]]) -> di
 
     >>> import swaprank as sr
     >>> from swaprank.cluster.arrow_rows import evened
-    >>> from swaprank.cluster.parts import DataPart
+    >>> from swaprank.cluster.parts import DataPart, Parts
     >>> from swaprank.collective import ALONE
     >>> (data,) = sr.datasets.random_net((3,), n_features=4, random_state=0)
     >>> evened(ALONE, {"the training data": [DataPart("part 0", data)]})["the training data"][0].value.n_queries

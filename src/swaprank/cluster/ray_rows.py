@@ -1,19 +1,12 @@
 """Rows of a Ray data set, divided among workers by query."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from swaprank.cluster.arrow_rows import RowColumns
+from swaprank.cluster.arrow_rows import RowColumns, Rows
 from swaprank.errors import DataError, import_extra
-
-
-class RayRows(NamedTuple):
-    """A data set of Ray Data."""
-
-    dataset: Any
-    columns: RowColumns
 
 
 def is_ray_dataset(data: Any) -> bool:
@@ -32,6 +25,11 @@ def _kind(data: Any) -> str:
     return f"{type(data).__module__.partition('.')[0]}'s {type(data).__name__}"
 
 
+def column_names(data: Any) -> list[str] | None:
+    """The columns of a data set of Ray Data; None for anything else."""
+    return list(data.schema().names) if is_ray_dataset(data) else None
+
+
 def vector_columns(dataset: Any) -> list[str]:
     """The columns with lists or tensors of numbers."""
     schema = dataset.schema()
@@ -46,7 +44,7 @@ def _is_vector(kind: Any) -> bool:
     return isinstance(kind, pa.ExtensionType) or any(check(kind) for check in checks)
 
 
-def divided(rows: RayRows, n_workers: int) -> list[list[Any]]:
+def divided(rows: Rows, n_workers: int) -> list[list[Any]]:
     """References to the rows of each worker: a table for each block of the data, in the order of the blocks.
 
     All rows of a query go to the same worker.
@@ -54,7 +52,7 @@ def divided(rows: RayRows, n_workers: int) -> list[list[Any]]:
     import ray
 
     split = ray.remote(_split).options(num_returns=n_workers)
-    of_blocks = [split.remote(block, rows.columns, n_workers) for block in rows.dataset.to_arrow_refs()]
+    of_blocks = [split.remote(block, rows.columns, n_workers) for block in rows.data.to_arrow_refs()]
     if n_workers == 1:
         return [of_blocks]
     return [[pieces[worker] for pieces in of_blocks] for worker in range(n_workers)]
@@ -67,7 +65,7 @@ def _split(block: Any, columns: RowColumns, n_workers: int) -> Any:
 
     if not block.num_rows:
         return None if n_workers == 1 else [None] * n_workers
-    table = in_single_precision(block.select(list(dict.fromkeys(columns.needed()))), columns)
+    table = in_single_precision(block.select(columns.needed()), columns)
     if n_workers == 1:
         return table
     if table[columns.qid].null_count:

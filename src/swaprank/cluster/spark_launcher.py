@@ -19,13 +19,13 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.cluster.arrow_rows import RowColumns, evened, whole_queries
+from swaprank.cluster.arrow_rows import RowColumns, Rows, evened, whole_queries
 from swaprank.cluster.driver_port import DriverConnection, DriverPort
 from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team
 from swaprank.cluster.parts import DataPart, Parts
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
-from swaprank.cluster.spark_rows import SET, SparkRows, arranged
+from swaprank.cluster.spark_rows import SET, arranged
 from swaprank.cluster.worker_task import Job, Message, Workplace, train_shard
 from swaprank.collective import Collective
 from swaprank.errors import ClusterError, DataError, Hint
@@ -61,6 +61,8 @@ class Spark(Launcher):
 
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
         """See `Launcher`. Spark itself finds executors for the tasks, and does without those that it has lost."""
+        if len(train) > 1 or not isinstance(train.parts[0].value, Rows):
+            raise DataError("Spark trains on its data frames: use sr.spark.fit(ranker, spark.read.parquet(…)).")
         size = _checked_size(self._session, self._n_workers)
         sets = {name: each.parts for name, each in valid.items()}
         shards = [Shard(rank, size, train.parts, sets, ()) for rank in range(size)]
@@ -110,8 +112,8 @@ class SparkTeam(Team):
     def __init__(self, session: Any, job: Job, shard: Shard) -> None:
         self._context, self._job = session.sparkContext, job
         frames = [shard.train[0].value]
-        frames += [parts[0].value for parts in shard.valid.values() if isinstance(parts[0].value, SparkRows)]
-        sets = {name: None if isinstance(parts[0].value, SparkRows) else parts for name, parts in shard.valid.items()}
+        frames += [parts[0].value for parts in shard.valid.values() if isinstance(parts[0].value, Rows)]
+        sets = {name: None if isinstance(parts[0].value, Rows) else parts for name, parts in shard.valid.items()}
         frame = arranged(frames, shard.size)
         conf = self._context.getConf()
         host = conf.get("spark.driver.host")

@@ -2,20 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
-from swaprank.cluster.arrow_rows import RowColumns
+from swaprank.cluster.arrow_rows import Rows
 from swaprank.errors import DataError, did_you_mean, import_extra
 
 SET, ROW = "__swaprank_set", "__swaprank_row"
 """Columns that are added: the number of the data set, and the place of the row in it."""
-
-
-class SparkRows(NamedTuple):
-    """A data set in a Spark data frame."""
-
-    frame: Any
-    columns: RowColumns
 
 
 def is_spark_frame(data: Any) -> bool:
@@ -30,6 +23,11 @@ def check_frame(data: Any) -> None:
     import_extra("pyspark", "training and scoring with Spark needs PySpark: pip install 'swaprank[spark]'")
     if not is_spark_frame(data):
         raise DataError(f"expected a Spark data frame, found {type(data).__name__}.")
+
+
+def column_names(data: Any) -> list[str] | None:
+    """The columns of a Spark data frame; None for anything else."""
+    return list(data.columns) if is_spark_frame(data) else None
 
 
 def vector_columns(frame: Any) -> list[str]:
@@ -94,7 +92,7 @@ def named(frame: Any, name: str) -> Any:
     return frame["`" + name.replace("`", "``") + "`"]
 
 
-def arranged(sets: Sequence[SparkRows], n_partitions: int) -> Any:
+def arranged(sets: Sequence[Rows], n_partitions: int) -> Any:
     """The rows of several data sets in partitions of whole queries, sorted by data set and query.
 
     Rows of a query keep the order in which Spark collects them. The first data set gives the names of labels and query
@@ -106,7 +104,7 @@ def arranged(sets: Sequence[SparkRows], n_partitions: int) -> Any:
     selected = []
     for number, (frame, columns) in enumerate(sets):
         ids = named(frame, columns.label).alias(first.label), named(frame, columns.qid).alias(first.qid)
-        others = [named(frame, name) for name in dict.fromkeys(columns.roles.values())]
+        others = [named(frame, name) for name in dict.fromkeys((*columns.roles.values(), *columns.side))]
         selected.append(
             frame.select(
                 functions.lit(number).alias(SET),
