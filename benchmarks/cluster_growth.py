@@ -24,8 +24,8 @@ from scipy.optimize import nnls
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.cluster.tracker import Tracker
-from swaprank.cluster.xgboost_collective import XGBoostCollective
+from swaprank.cluster.formation import Listener
+from swaprank.cluster.socket_collective import SocketCollective
 from swaprank.collective import ALONE, Collective
 from swaprank.trees.tree_rules import default_document_fraction
 
@@ -149,26 +149,33 @@ def message_seconds(collective: Collective) -> tuple[float, float]:
     return best[0], best[1]
 
 
-def worker(rank: int, size: int, tracker: dict[str, Any], setting: Setting, results: Any) -> None:
-    collective = XGBoostCollective(tracker, rank, size)
-    collective.join()
+def worker(rank: int, size: int, setting: Setting, meeting: Any, results: Any) -> None:
+    with Listener("127.0.0.1", f"process {rank}") as listener:
+        addresses, members = meeting
+        addresses.put((rank, listener.address))
+        collective = SocketCollective(listener, members[rank].get(), rank, b"of this machine")
+        collective.join()
     results.put((rank, work_of(collective, setting)))
     collective.close()
 
 
 def in_processes(size: int, setting: Setting) -> list[Measured]:
     """The same training in so many processes."""
-    context, tracker = multiprocessing.get_context("spawn"), Tracker(size, "127.0.0.1")
-    results = context.SimpleQueue()
+    context = multiprocessing.get_context("spawn")
+    results, addresses = context.SimpleQueue(), context.SimpleQueue()
+    members = [context.SimpleQueue() for _ in range(size)]
     processes = [
-        context.Process(target=worker, args=(rank, size, tracker.arguments, setting, results)) for rank in range(size)
+        context.Process(target=worker, args=(rank, size, setting, (addresses, members), results))
+        for rank in range(size)
     ]
     for process in processes:
         process.start()
+    known = dict(addresses.get() for _ in processes)
+    for queue in members:
+        queue.put([known[rank] for rank in range(size)])
     found = dict(results.get() for _ in processes)
     for process in processes:
         process.join()
-    tracker.stop()
     return [found[rank] for rank in range(size)]
 
 

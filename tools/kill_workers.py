@@ -28,7 +28,7 @@ import dask
 from distributed import Client, LocalCluster
 
 import swaprank as sr
-from swaprank.cluster.supervisor import heartbeats
+from swaprank.cluster.dask_supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
 N_WORKERS = 3

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import swaprank as sr
-from swaprank.cluster.supervisor import heartbeats
+from swaprank.cluster.dask_supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]

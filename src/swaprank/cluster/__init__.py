@@ -1,5 +1,6 @@
-"""The same training on many machines: what workers share, and how Dask or MPI runs them."""
+"""The same training on many machines: what workers share, and what runs them, such as `Dask`."""
 
-from swaprank.cluster.dask_launcher import Dask
+import lazy_loader
 
-__all__ = ["Dask"]
+# The names are in `__init__.pyi`; each is imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

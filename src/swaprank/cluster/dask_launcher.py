@@ -121,9 +121,7 @@ class DaskTeam(Team):
     def outcomes(self) -> Sequence[Outcome | None]:
         """See `Team`."""
         lost = self._supervisor.lost()
-        return [
-            _outcome(future, lost.get(worker)) for worker, future in zip(self._workers, self._futures, strict=True)
-        ]
+        return [_outcome(future, lost.get(worker)) for worker, future in zip(self._workers, self._futures, strict=True)]
 
     def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """See `Team`."""

@@ -14,9 +14,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError, Wording
 
 
-def place(
-    client: Any, train: Parts, valid: Mapping[str, Parts], without: Collection[str], silence: float
-) -> Placement:
+def place(client: Any, train: Parts, valid: Mapping[str, Parts], without: Collection[str], silence: float) -> Placement:
     """Compute the parts that are not files, and divide all parts among the workers."""
     from distributed import KilledWorker
 
@@ -36,9 +34,7 @@ def place(
     return Placement(workers, shards)
 
 
-def _training_parts(
-    client: Any, train: Parts, without: Collection[str], silence: float
-) -> dict[str, list[DataPart]]:
+def _training_parts(client: Any, train: Parts, without: Collection[str], silence: float) -> dict[str, list[DataPart]]:
     """Files in turns to all workers, and values to those that have them."""
     present = sorted(_worker_addresses(client, without))
     available = _available(client, train, "the training data", silence)

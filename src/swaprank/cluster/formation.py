@@ -15,8 +15,8 @@ import secrets
 import socket
 import struct
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from threading import Condition, Thread
 from typing import NamedTuple, final
 
@@ -82,7 +82,7 @@ class Formation:
 
     def __init__(self, listener: Listener, members: Sequence[Address], rank: int, secret: bytes, seconds: float):
         self._listener, self._members, self._rank, self._secret = listener, members, rank, secret
-        self._seconds = seconds
+        self._seconds, self._version = seconds, _VERSION
         self._changed = Condition()
         self._sockets: dict[Peer, socket.socket] = {}
         self._error: tuple[int | None, str] | None = None
@@ -132,30 +132,29 @@ class Formation:
         try:
             for channel in _CHANNELS:
                 connection = socket.create_connection((host, port), self._seconds)
-                other = self._introduce(connection, Peer(peer, channel))
-                self._check_version(peer, other)
+                with _closed_on_error(connection):
+                    self._check_version(peer, self._introduce(connection, Peer(peer, channel)))
                 self._add(Peer(peer, channel), connection)
         except OSError as error:
             self._fail(peer, f"cannot be reached at {host}:{port}: {error or type(error).__name__}")
 
     def _accept_all(self) -> None:
-        self._listener.socket.settimeout(_CHECK_SECONDS)
         while self._error is None:
-            with suppress(TimeoutError):
-                try:
-                    connection, _ = self._listener.socket.accept()
-                except TimeoutError:
-                    continue
-                except OSError as error:
-                    self._fail(None, f"cannot listen any more: {error}")
-                    return
-                # A stranger who says nothing must not keep the others waiting.
-                Thread(target=self._welcome, args=(connection,), daemon=True, name="swaprank-welcome").start()
+            try:
+                self._listener.socket.settimeout(_CHECK_SECONDS)
+                connection, _ = self._listener.socket.accept()
+            except TimeoutError:
+                continue
+            except OSError as error:
+                self._fail(None, f"worker {self._rank} cannot listen any more: {error}")
+                return
+            # A stranger who says nothing must not keep the others waiting.
+            Thread(target=self._welcome, args=(connection,), daemon=True, name="swaprank-welcome").start()
 
     def _introduce(self, connection: socket.socket, peer: Peer) -> bytes:
         """Prove to the worker that accepts who this is; returns its version."""
         asked, own = _received(connection, _NONCE), secrets.token_bytes(_NONCE)
-        hello = _HELLO.pack(own, self._rank, peer.rank, peer.channel, _VERSION)
+        hello = _HELLO.pack(own, self._rank, peer.rank, peer.channel, self._version)
         connection.sendall(hello + self._mac(b"connects", asked, hello))
         answer, mac = _received(connection, _WELCOME.size), _received(connection, _MAC)
         if not hmac.compare_digest(mac, self._mac(b"accepts", asked, hello, answer)):
@@ -164,28 +163,36 @@ class Formation:
 
     def _welcome(self, connection: socket.socket) -> None:
         """Check who has connected; strangers are dropped."""
-        with suppress(OSError):
+        with suppress(OSError), _closed_on_error(connection):
             connection.settimeout(self._seconds)
             asked = secrets.token_bytes(_NONCE)
             connection.sendall(asked)
             hello, mac = _received(connection, _HELLO.size), _received(connection, _MAC)
-            if not hmac.compare_digest(mac, self._mac(b"connects", asked, hello)):
-                connection.close()
-                return
             _, rank, to, channel, version = _HELLO.unpack(hello)
-            answer = _WELCOME.pack(_VERSION)
+            known = hmac.compare_digest(mac, self._mac(b"connects", asked, hello))
+            if not (known and to == self._rank < rank < len(self._members)):
+                raise ConnectionError("a stranger")
+            answer = _WELCOME.pack(self._version)
             connection.sendall(answer + self._mac(b"accepts", asked, hello, answer))
-            if to == self._rank < rank < len(self._members):
-                self._check_version(rank, version)
-                self._add(Peer(rank, channel), connection)
+            self._check_version(rank, version)
+            self._add(Peer(rank, channel), connection)
 
     def _mac(self, *content: bytes) -> bytes:
         return hmac.digest(self._secret, b"".join(content), hashlib.sha256)
 
     def _check_version(self, peer: int, version: bytes) -> None:
-        if version != _VERSION:
-            other, own = (each.rstrip(b"\0").decode(errors="replace") for each in (version, _VERSION))
+        if version != self._version:
+            other, own = (each.rstrip(b"\0").decode(errors="replace") for each in (version, self._version))
             self._fail(peer, f"has swaprank {other}, but worker {self._rank} has {own}: all must have the same")
+
+
+@contextmanager
+def _closed_on_error(connection: socket.socket) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _received(connection: socket.socket, size: int) -> bytes:

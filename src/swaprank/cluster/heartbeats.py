@@ -14,6 +14,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from threading import Thread
+from time import sleep
 from typing import Any, final
 
 import numpy as np
@@ -71,17 +72,22 @@ class Heartbeats:
         self._sockets, self._report = dict(sockets), report
         turn = min(1.0, seconds / TURNS)
         self._most_turns = round(seconds / turn)
+        self._room = np.zeros(64, np.uint8)
         self._alarm, self._bell = socket.socketpair()
         _set_timeout(self._alarm, turn)
         # A daemon: the process may end.
         self._thread = Thread(target=self._watch, daemon=True, name="swaprank-heartbeats")
         self._thread.start()
+        while self._thread.is_alive() and not self._room[0]:
+            # From then on it needs no GIL.
+            sleep(0.0005)
 
     def stop(self) -> None:
-        """End the thread; afterwards the connections may be closed."""
+        """End the thread, and close its connections."""
         self._bell.close()
         self._thread.join()
-        self._alarm.close()
+        for each in (self._alarm, *self._sockets.values()):
+            each.close()
 
     def _watch(self) -> None:
         if hasattr(signal, "pthread_sigmask"):
@@ -89,9 +95,17 @@ class Heartbeats:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         ranks = list(self._sockets)
         handles = np.array([self._sockets[rank].fileno() for rank in ranks], np.int64)
-        at, ended = watch(self._alarm.fileno(), handles, self._most_turns, _FLAGS, np.empty(64, np.uint8))
+        at, ended = watch(self._alarm.fileno(), handles, self._most_turns, _FLAGS, self._room)
         if at != _STOPPED:
             self._report(ranks[at], ended)
+
+
+def load() -> None:
+    """Load the kernel; before the group forms, so that nobody waits for heartbeats of one who still compiles."""
+    alarm, bell = socket.socketpair()
+    bell.close()
+    watch(alarm.fileno(), np.empty(0, np.int64), 1, _FLAGS, np.empty(1, np.uint8))
+    alarm.close()
 
 
 def _set_timeout(alarm: socket.socket, seconds: float) -> None:

@@ -20,8 +20,8 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import Ints, row_blocks
+from swaprank.cluster import heartbeats
 from swaprank.cluster.formation import DATA, HEARTBEATS, Address, Formation, Listener
-from swaprank.cluster.heartbeats import Heartbeats
 from swaprank.collective import Collective
 from swaprank.errors import ClusterError
 
@@ -63,12 +63,13 @@ class SocketCollective(Collective):
         self._reason: str | None = None
         self._leaving = False
         self._sockets: Mapping[int, socket.socket] = {}
-        self._heartbeats: Heartbeats | None = None
+        self._heartbeats: heartbeats.Heartbeats | None = None
         self._waits: dict[int, Any] = {}
         self._room = np.empty(0, np.int64)
 
     def join(self) -> None:
         """Connect with all others."""
+        heartbeats.load()
         connections, error = self._formation.connected()
         self._listener.close()
         with self._lock:
@@ -76,7 +77,7 @@ class SocketCollective(Collective):
             beats = {peer.rank: each for peer, each in connections.items() if peer.channel == HEARTBEATS}
             abandoned = self._reason is not None
             if error is None and not abandoned:
-                self._heartbeats = Heartbeats(beats, self._silence, self._report)
+                self._heartbeats = heartbeats.Heartbeats(beats, self._silence, self._report)
         if error is not None or abandoned:
             for connection in connections.values():
                 connection.close()
@@ -138,9 +139,9 @@ class SocketCollective(Collective):
         self._disconnect()
 
     def _disconnect(self) -> None:
-        heartbeats, self._heartbeats = self._heartbeats, None
-        if heartbeats is not None:
-            heartbeats.stop()
+        if self._heartbeats is not None:
+            self._heartbeats.stop()
+            self._heartbeats = None
         for connection in self._sockets.values():
             connection.close()
 
@@ -162,6 +163,7 @@ class SocketCollective(Collective):
 
     def _add_from(self, own: Ints, outgoing: Mapping[int, Ints]) -> None:
         """Send each other worker what it is to have, and add what they send to this worker's own values."""
+        self._check()
         n_others = self.size - 1
         if self._room.size < n_others * own.size:
             self._room = np.empty(n_others * own.size, np.int64)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import swaprank as sr
-from swaprank.cluster.dask_launcher import connected
+from swaprank.cluster.dask_launcher import Dask, connected
 from swaprank.cluster.mpi_training import MPICollective, fit_on_mpi
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, SwaprankError
@@ -143,7 +143,13 @@ def run_on_dask(
     with connected(scheduler) as client:
         log(f"training {ranker} on {train} at {client.scheduler.address}")
         trained = learn_on_cluster(
-            ranker, train, sets, base_ranker=base, callbacks=callbacks, checkpoint=as_checkpoint(checkpoint)
+            ranker,
+            train,
+            sets,
+            base_ranker=base,
+            callbacks=callbacks,
+            checkpoint=as_checkpoint(checkpoint),
+            cluster=Dask(client),
         )
     ranker.learned_ = trained.learned
     return _save(TrainingResult(run, ranker, {**trained.counts, **base_data}, "", divided=f"{len(train):,} parts"))

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from warnings import warn
 
 import numpy as np
@@ -41,6 +41,9 @@ from swaprank.rankers.seen import see
 from swaprank.rendering.bars import LOGGER, print_progress
 from swaprank.seeds import seed_of
 from swaprank.trees.binning import Bins
+
+if TYPE_CHECKING:
+    from swaprank.cluster.launcher import Launcher
 
 
 class FitRequest(NamedTuple):
@@ -113,6 +116,7 @@ class TrainableRanker(Ranker):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
         verbose: bool | int = False,
+        cluster: "Launcher | None" = None,
         **unknown: Any,
     ) -> Self:
         """Learn from judged documents.
@@ -152,6 +156,8 @@ class TrainableRanker(Ranker):
             verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
                 a line after every so many rounds. The last line says when early stopping ended training, or why there
                 were so many rounds. If False, the lines go to the logger "swaprank", at the level INFO.
+            cluster: Who runs the workers that train on data in parts, such as `swaprank.cluster.Dask(max_restarts=3)`;
+                by default the current Dask client.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
         names = _names_of_arguments(self.fit)
@@ -196,6 +202,7 @@ class TrainableRanker(Ranker):
                     display=display,
                     callbacks=own_callbacks,
                     checkpoint=file,
+                    cluster=cluster,
                 ).learned
         if self.interrupted_:
             raise Interrupted(self)

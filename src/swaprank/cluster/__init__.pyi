@@ -1,0 +1,1 @@
+from .dask_launcher import Dask as Dask
