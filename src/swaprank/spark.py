@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from swaprank.cluster.arrow_rows import Rows, chosen_columns, feature_columns, validation_rows
+from swaprank.cluster.arrow_rows import Rows, chosen_columns, validation_rows, vector_to_score
 from swaprank.cluster.spark_launcher import Spark
 from swaprank.cluster.spark_rows import check_frame, column_names, entry_names, features_of, vector_columns
 from swaprank.data.matching import matching_columns
-from swaprank.errors import DataError
 
 if TYPE_CHECKING:
     from swaprank.rankers.ranker import Ranker
@@ -70,12 +69,9 @@ def fit(
 
     >>> import swaprank as sr, swaprank.spark
     >>> from pyspark.sql import SparkSession
-    >>> (train,) = sr.datasets.random_search((50,), n_documents=10, random_state=0)
     >>> spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False).getOrCreate()
-    >>> data = spark.createDataFrame(
-    ...     [(int(q), float(y), *map(float, x)) for q, y, x in zip(np.repeat(train.qids, 10), train.labels, train.features)],
-    ...     ["query", "clicked", *train.feature_names],
-    ... )
+    >>> rows = [(q, q % 2 ^ d % 2, float(d)) for q in range(20) for d in range(10)]
+    >>> data = spark.createDataFrame(rows, ["query", "clicked", "bm25"])
     >>> sr.spark.fit(sr.LambdaMART(n_trees=5), data, label="clicked", qid="query", n_workers=2).size_
     '5 trees'
     """
@@ -103,9 +99,7 @@ def fit(
     return ranker
 
 
-def transform(
-    ranker: "Ranker", data: Any, *, features: str | Sequence[str] | None = None, column: str = "score"
-) -> Any:
+def transform(ranker: "Ranker", data: Any, *, features: str | None = None, column: str = "score") -> Any:
     """The data frame with the scores of a fitted ranker as one more column.
 
     Scores are computed when Spark needs them, on the executors, in batches of Arrow; only features are sent to Python.
@@ -133,7 +127,7 @@ def transform(
     from pyspark.sql.types import IntegralType
 
     known = [str(name) for name in ranker.feature_names_in_]
-    if vector := _vector_to_score(data, known, features):
+    if vector := vector_to_score(data.columns, vector_columns(data), known, features):
         return data.withColumn(column, _scorer(ranker, None)(*features_of(data, [vector], ())))
     chosen = matching_columns(known, data.columns, type(ranker).__name__, "the data frame")
     names = data.columns if chosen is None else [data.columns[at] for at in chosen.tolist()]
@@ -143,20 +137,6 @@ def transform(
             # With missing values, pandas would make floats of whole numbers.
             expressions[at] = expressions[at].cast("string").alias(name)
     return data.withColumn(column, _scorer(ranker, names)(functions.struct(*expressions)))
-
-
-def _vector_to_score(data: Any, known: Sequence[str], features: str | Sequence[str] | None) -> str | None:
-    """The column of vectors to score; None if columns have the features."""
-    vectors = vector_columns(data)
-    if features is None and {*known} <= {*data.columns}:
-        return None
-    (first, *others) = feature_columns(data.columns, vectors, features)
-    if first in vectors:
-        return first
-    if features is not None:
-        found = ", ".join(f"'{name}'" for name in [first, *others][:3])
-        raise DataError(f"features must be the name of a column of vectors; found {found}.")
-    return None
 
 
 def _scorer(ranker: "Ranker", names: Sequence[str] | None) -> Any:

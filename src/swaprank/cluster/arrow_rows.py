@@ -154,6 +154,24 @@ def feature_columns(
     return chosen
 
 
+def vector_to_score(
+    columns: Sequence[str], vectors: Collection[str], known: Sequence[str], features: str | None
+) -> str | None:
+    """The column of vectors to score, or None if columns have the features of the ranker.
+
+    Args:
+        columns: All columns.
+        vectors: Those that hold vectors.
+        known: The features of the ranker.
+        features: The column that was asked for.
+    """
+    if features is None:
+        return VECTORS if VECTORS in vectors and not {*known} <= {*columns} else None
+    if features not in vectors:
+        raise DataError(f"features must be the name of a column of vectors; found {features!r}.")
+    return features
+
+
 def dataset_of(table: Any, columns: RowColumns, where: str) -> Dataset:
     """An Arrow table as a data set; errors begin with `where`.
 
@@ -163,13 +181,18 @@ def dataset_of(table: Any, columns: RowColumns, where: str) -> Dataset:
     >>> dataset_of(table, RowColumns(("x",), True, "y", "q", {}), "part 0").features.tolist()
     [[0.5, 2.0], [1.5, nan]]
     """
-    for name in (columns.label, columns.qid, *columns.roles.values()):
-        if table[name].null_count:
-            raise DataError(f"{where}: column '{name}' has rows without a value: leave them out, or fill it.")
+    check_values(table, columns, where)
     try:
         return _from_table(*_with_entries(table, columns)) if columns.is_vector else _from_table(table, columns)
     except DataError as error:
         raise DataError(f"{where}: ", error) from None
+
+
+def check_values(table: Any, columns: RowColumns, where: str) -> None:
+    """Raise DataError if a row lacks a value that it needs; its number would say nothing where rows are distributed."""
+    for name in (columns.label, columns.qid, *columns.roles.values()):
+        if table[name].null_count:
+            raise DataError(f"{where}: column '{name}' has rows without a value: leave them out, or fill it.")
 
 
 def _with_entries(table: Any, columns: RowColumns) -> tuple[Any, RowColumns, Sequence[str]]:
@@ -203,7 +226,8 @@ def matrix_of(column: Any, name: str) -> Features:
     if len(lengths) > 1:
         raise DataError(f"column '{name}' has vectors of {lengths[0]} and of {lengths[-1]} numbers: all need the same.")
     with np.errstate(over="ignore"):
-        return values.to_numpy(zero_copy_only=False).astype(np.float32).reshape(len(array), width)
+        matrix: Features = values.to_numpy(zero_copy_only=False).astype(np.float32).reshape(len(array), width)
+    return matrix
 
 
 def whole_queries(

@@ -30,6 +30,13 @@ class _Answer(NamedTuple):
     value: Any
 
 
+class _Ended(NamedTuple):
+    """What became of a worker."""
+
+    rank: int
+    outcome: Outcome
+
+
 @final
 class DriverPort:
     """The driver's side.
@@ -48,9 +55,8 @@ class DriverPort:
         self._secret, self._open = secret, True
         self._connections: dict[int, Connection] = {}
         self._outcomes: list[Outcome | None] = [None] * size
-        self._lost: int | None = None
         self._answers: dict[int, SimpleQueue[Any]] = {}
-        self._messages: SimpleQueue[Message | None] = SimpleQueue()
+        self._arrived: SimpleQueue[Message | _Ended | None] = SimpleQueue()
         self._lock = Lock()
         Thread(target=self._accept, daemon=True, name="swaprank-port").start()
 
@@ -61,20 +67,31 @@ class DriverPort:
 
     def wake(self) -> None:
         """End `wait`."""
-        self._messages.put(None)
+        self._arrived.put(None)
 
     def wait(self, seconds: float) -> list[Message]:
         """See `Team`."""
-        found: list[Message | None] = []
+        messages = list[Message]()
         with suppress(Empty):
-            found.append(self._messages.get(timeout=seconds))
+            each = self._arrived.get(timeout=seconds)
             while True:
-                found.append(self._messages.get_nowait())
-        return [message for message in found if message is not None]
+                if isinstance(each, Message):
+                    messages.append(each)
+                elif each is not None and self._outcomes[each.rank] is None:
+                    self._outcomes[each.rank] = self._after_others(each)
+                each = self._arrived.get_nowait()
+        return messages
 
     def outcomes(self) -> list[Outcome | None]:
-        """See `Team`; None for workers that have not connected yet."""
+        """See `Team`; after the last messages of a worker, and None for one that has not connected yet."""
         return list(self._outcomes)
+
+    def _after_others(self, ended: _Ended) -> Outcome:
+        """The outcome of a worker; engines end the other tasks when one has ended, which is not their fault."""
+        if not isinstance(ended.outcome, Gone):
+            return ended.outcome
+        lost = next((rank for rank, each in enumerate(self._outcomes) if isinstance(each, Gone)), None)
+        return ended.outcome if lost is None else Broken("another one has ended", lost)
 
     def call(self, rank: int, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> Any:
         """The result of a function on a worker; None if there is none within so many seconds."""
@@ -117,20 +134,16 @@ class DriverPort:
             while True:
                 self._take(rank, connection.recv())
         connection.close()
-        if rank >= 0 and self._outcomes[rank] is None:
-            first = self._lost is None
-            self._lost = rank if first else self._lost
-            # Engines end the other tasks when one has ended.
-            self._outcomes[rank] = Gone(f"has ended on {host}") if first else Broken("has ended", self._lost)
-        self.wake()
+        if rank >= 0:
+            self._arrived.put(_Ended(rank, Gone(f"has ended on {host}")))
 
     def _take(self, rank: int, received: Any) -> None:
         if isinstance(received, Message):
-            self._messages.put(received)
+            self._arrived.put(received)
         elif isinstance(received, _Answer):
             self._answers[received.call].put(received.value)
         else:
-            self._outcomes[rank] = received
+            self._arrived.put(_Ended(rank, received))
 
 
 @final

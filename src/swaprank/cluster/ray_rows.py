@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.cluster.arrow_rows import RowColumns, Rows
+from swaprank.cluster.arrow_rows import RowColumns, Rows, check_values
 from swaprank.errors import DataError, import_extra
 
 
@@ -44,35 +44,39 @@ def _is_vector(kind: Any) -> bool:
     return isinstance(kind, pa.ExtensionType) or any(check(kind) for check in checks)
 
 
-def divided(rows: Rows, n_workers: int) -> list[list[Any]]:
-    """References to the rows of each worker: a table for each block of the data, in the order of the blocks.
+def divided(rows: Rows, n_workers: int) -> tuple[list[list[Any]], list[int]]:
+    """References to the rows of each worker, a table for each block in the order of the blocks; and how many there are.
 
     All rows of a query go to the same worker.
     """
     import ray
 
-    split = ray.remote(_split).options(num_returns=n_workers)
+    split = ray.remote(_split).options(num_returns=n_workers + 1)
     of_blocks = [split.remote(block, rows.columns, n_workers) for block in rows.data.to_arrow_refs()]
-    if n_workers == 1:
-        return [of_blocks]
-    return [[pieces[worker] for pieces in of_blocks] for worker in range(n_workers)]
+    try:
+        counts = ray.get([counts for *_, counts in of_blocks])
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause if isinstance(error.cause, Exception) else error from None
+    tables = [[pieces[worker] for pieces in of_blocks] for worker in range(n_workers)]
+    return tables, [sum(of_worker) for of_worker in zip([0] * n_workers, *counts, strict=True)]
 
 
-def _split(block: Any, columns: RowColumns, n_workers: int) -> Any:
-    """The rows of each worker in a block; None for a block without rows, which may lack columns, too."""
+def _split(block: Any, columns: RowColumns, n_workers: int) -> list[Any]:
+    """The rows of each worker in a block, and their numbers; a block without rows may lack columns, too."""
     from swaprank.data.document_places import query_keys
     from swaprank.data.frames import split_columns
 
     if not block.num_rows:
-        return None if n_workers == 1 else [None] * n_workers
+        return [None] * n_workers + [[0] * n_workers]
+    check_values(block, columns, "the data set")
     table = in_single_precision(block.select(columns.needed()), columns)
-    if n_workers == 1:
-        return table
-    if table[columns.qid].null_count:
-        raise DataError(f"column '{columns.qid}' has rows without a value: leave them out.")
-    ids, rows = np.unique(split_columns(table.select([columns.qid]), {"qid": columns.qid})[1]["qid"], return_inverse=True)
-    worker = (query_keys(ids) % np.uint64(n_workers)).astype(np.int64)[rows]
-    return [table.take(np.flatnonzero(worker == number)) for number in range(n_workers)]
+    qids = split_columns(table.select([columns.qid]), {"qid": columns.qid})[1]["qid"]
+    ids, query = np.unique(qids, return_inverse=True)
+    worker = (query_keys(ids) % np.uint64(n_workers)).astype(np.int64)[query]
+    return [
+        *(table.take(np.flatnonzero(worker == number)) for number in range(n_workers)),
+        np.bincount(worker, minlength=n_workers).tolist(),
+    ]
 
 
 def in_single_precision(table: Any, columns: RowColumns) -> Any:

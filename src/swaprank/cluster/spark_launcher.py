@@ -202,7 +202,9 @@ def train_on_rows(
     try:
         names = [name for name, parts in valid.items() if parts is None]
         parts = whole_queries(batches, SET, columns, f"Spark partition {workers.rank}")
-        train, *sets = evened(workers, dict(zip([_TRAIN, *(f"the set '{name}'" for name in names)], parts, strict=True))).values()
+        train, *sets = evened(
+            workers, dict(zip([_TRAIN, *(f"the set '{name}'" for name in names)], parts, strict=True))
+        ).values()
         given = {name: each for name, each in valid.items() if each is not None}
         shard = Shard(workers.rank, workers.size, train, {**dict(zip(names, sets, strict=True)), **given}, (*given,))
         connection.finish(train_shard(job, shard, _SparkWorkplace(connection, context, host)))
