@@ -21,6 +21,15 @@ def package_version(name: str) -> str:
         return version(f"{name}-cpu")
 
 
+def cpu() -> str:
+    """The name of the CPU, such as "AMD EPYC", with its widest vectors."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    named = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    flags = named.get("flags", "").split()
+    vectors = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "no AVX2")
+    return f"{named.get('model name', platform.machine())} ({vectors})"
+
+
 def machine(*packages: str) -> str:
     """Cores, load and versions: "2 cores, load 0.3, Python 3.11.7, swaprank 0.1.0, numba 0.61.0"."""
     versions = ", ".join(f"{name} {package_version(name)}" for name in ("swaprank", *packages))

@@ -21,6 +21,9 @@ import swaprank as sr
 METRIC = "ndcg@10"
 DATA: dict[str, Callable[[int, int], tuple[sr.Dataset, ...]]] = {
     "search": lambda n, seed: sr.datasets.random_search((n, 500, 2000), random_state=seed),
+    "few relevant": lambda n, seed: sr.datasets.random_search(
+        (n, 100, 500), n_documents=100, levels=(0.9, 0.06, 0.03, 0.01), random_state=seed
+    ),
     "polynomial": lambda n, seed: sr.datasets.random_polynomial(
         (n, 500, 2000), n_features=20, n_documents=30, levels=5, random_state=seed
     ),

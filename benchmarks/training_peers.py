@@ -158,12 +158,14 @@ class AfterIteration(NamedTuple):
         return True
 
 
-def with_catboost(loss: str) -> Fit:
+def with_catboost(loss: str, symmetric: bool = False) -> Fit:
+    """CatBoost leaf by leaf, or with its symmetric trees of the largest depth that has no more leaves."""
+
     def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Staged:
+        leafwise = {"grow_policy": "Lossguide", "max_leaves": setting.n_leaves}
         options = {
             "loss_function": loss,
-            "grow_policy": "Lossguide",
-            "max_leaves": setting.n_leaves,
+            **({"depth": (setting.n_leaves + 1).bit_length() - 1} if symmetric else leafwise),
             "iterations": setting.n_trees,
             "learning_rate": RATE,
             "thread_count": setting.n_threads,

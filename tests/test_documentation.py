@@ -1,13 +1,17 @@
 """The code blocks of README.md and docs/ run, and print what the block after them says."""
 
 import contextlib
+import importlib
 import io
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import swaprank as sr
 from tests.conftest import PROJECT
 
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
@@ -40,6 +44,28 @@ def test_the_first_commands_are_those_that_ci_runs() -> None:
     for command in commands:
         install, then = command.split(" && ")
         assert ci[ci.index(install) + 1] == then
+
+
+def test_the_badges_of_the_readme_say_what_is_declared() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    first, *_, last = (each for each in project["classifiers"] if ":: Python :: 3." in each)
+    python = f"Python {first.rpartition(' ')[2]} to {last.rpartition(' ')[2]}"
+    badges = re.findall(r"!\[([^]]+)\]\((docs/pictures/badge_\w+\.svg)\)", (PROJECT / "README.md").read_text())
+    assert [text for text, _ in badges] == [python, project["license"], "typed, mypy strict"]
+    assert project["requires-python"] == f">={first.rpartition(' ')[2]}"
+    for text, file in badges:
+        assert f"<title>{text}</title>" in (PROJECT / file).read_text()
+
+
+def test_the_citation_is_of_this_version() -> None:
+    assert f"\nversion: {sr.__version__}\n" in (PROJECT / "CITATION.cff").read_text()
+
+
+def test_the_first_picture_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("catboost")
+    monkeypatch.syspath_prepend(PROJECT / "benchmarks")
+    chart = importlib.import_module("time_to_quality")
+    assert chart.PICTURE.read_text() == chart.drawn(json.loads(chart.MEASURED.read_text()))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

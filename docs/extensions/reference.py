@@ -8,6 +8,7 @@ from typing import Any
 from griffe import Class, Docstring, Extension, Function, Object, Parameter, ParameterKind, Parameters
 
 EXAMPLE = re.compile(r"(?:^>>> .*\n?)(?:^(?!\s*$).*\n?|^\s*\n(?=>>> ))*", re.MULTILINE)
+FENCE = "```pycon"
 KINDS = {"POSITIONAL_OR_KEYWORD": ParameterKind.positional_or_keyword, "KEYWORD_ONLY": ParameterKind.keyword_only}
 
 
@@ -27,7 +28,7 @@ class DeclaredParameters(Extension):
             for name, each in given
         ]
         cls.set_member("__init__", Function("__init__", parameters=Parameters(*parameters)))
-        cls.docstring = Docstring(getdoc(found) or "", parent=cls)
+        cls.docstring = Docstring(_fenced(getdoc(found) or ""), parent=cls)
 
 
 def _shown(annotation: Any) -> str:
@@ -41,5 +42,9 @@ class DoctestBlocks(Extension):
     def on_object(self, *, obj: Object, **_: Any) -> None:
         """Called once for every object that has been loaded."""
         if obj.docstring is not None:
-            text = obj.docstring.value
-            obj.docstring.value = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
+            obj.docstring.value = _fenced(obj.docstring.value)
+
+
+def _fenced(text: str) -> str:
+    """The text with fences, once: it depends on the version of griffe which of the two extensions comes first."""
+    return text if FENCE in text else EXAMPLE.sub(lambda found: f"{FENCE}\n{found[0].rstrip()}\n```\n", text)

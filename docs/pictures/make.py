@@ -5,7 +5,12 @@ OHSUMED is the folder of that data set. Without it, annealing.svg and learners.s
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import subprocess
 import sys
+import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +33,42 @@ def write_svg(name: str, width: int, height: int, parts: list[str]) -> None:
     body = "\n".join(['<rect width="100%" height="100%" fill="white"/>', *parts])
     text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {style}>\n{body}\n</svg>\n'
     (HERE / name).write_text(text)
+
+
+def draw_badges() -> None:
+    """The badges of the README: what pyproject.toml says; no page asks another site for a picture."""
+    project = tomllib.loads((HERE.parent.parent / "pyproject.toml").read_text())["project"]
+    after = "Programming Language :: Python :: 3."
+    minors = [int(each.removeprefix(after)) for each in project["classifiers"] if each.startswith(after)]
+    texts = {"python": f"Python 3.{min(minors)} to 3.{max(minors)}", "licence": project["license"]}
+    if "Typing :: Typed" in project["classifiers"]:
+        texts["typed"] = "typed, mypy strict"
+    for name, text in texts.items():
+        width = 16 + round(7 * len(text))
+        parts = [
+            f'<rect width="{width}" height="20" rx="4" fill="#1f3a4d"/>',
+            f'<text x="{width / 2:g}" y="14" text-anchor="middle" textLength="{width - 16}" fill="white">{text}</text>',
+        ]
+        style = 'font-family="sans-serif" font-size="12"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" {style}>'
+        body = "\n".join([head, f"<title>{text}</title>", *parts, "</svg>"])
+        (HERE / f"badge_{name}.svg").write_text(body + "\n")
+
+
+def draw_report() -> None:
+    """The top of the report that the code of the README writes, as Chromium shows it."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        print("report.png is as it was: there is no Chromium")
+        return
+    readme = (HERE.parent.parent / "README.md").read_text()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(readme.partition("```python\n")[2].partition("```")[0], {})
+        size = ("--window-size=1280,880", "--force-device-scale-factor=1.25", "--hide-scrollbars")
+        picture = f"--screenshot={HERE / 'report.png'}"
+        subprocess.run(
+            [browser, "--headless", "--no-sandbox", *size, picture, Path("report.html").absolute().as_uri()], check=True
+        )
 
 
 def forces(metric: str, labels: Floats, scores: Floats) -> Floats:
@@ -222,6 +263,8 @@ def draw_several_goals() -> None:
 
 
 if __name__ == "__main__":
+    draw_badges()
+    draw_report()
     draw_forces()
     draw_learning()
     draw_results()

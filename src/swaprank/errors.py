@@ -171,6 +171,20 @@ def by_line(error: DataError, first_line: int) -> DataError:
     return DataError(*(Row(part.number, first_line) if isinstance(part, Row) else part for part in error.args))
 
 
+def by_row(error: DataError, start: int, chosen: Any = None) -> DataError:
+    """The error with the rows of a file instead of those of a part of it, from `start` on, of which some were chosen.
+
+    >>> from swaprank.errors import DataError, Row, by_row
+    >>> print(by_row(DataError("column 'age', ", Row(3), ": the value is missing."), 1000))
+    column 'age', row 1003: the value is missing.
+    """
+
+    def moved(row: Row) -> Row:
+        return Row(start + (row.number if chosen is None else int(chosen[row.number])), row.first_line)
+
+    return DataError(*(moved(part) if isinstance(part, Row) else part for part in error.args))
+
+
 class MetricError(SwaprankError, ValueError):
     """An unknown metric, or an invalid option of a metric.
 

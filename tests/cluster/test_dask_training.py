@@ -130,6 +130,18 @@ def test_columns_are_named_as_for_a_table_in_memory(client: Client, tmp_path: Pa
     assert pairs.history_ == {"valid_0": history}
 
 
+def test_with_document_ids_no_order_of_rows_matters(client: Client, tmp_path: Path) -> None:
+    named = TRAIN.assign(product=[f"p{row}" for row in range(len(TRAIN))])
+    names: dict[str, Any] = {"docid": "product", "sample_weight": "weight"}
+    models = set()
+    for seed in range(2):
+        shuffled = named.sample(frac=1, random_state=seed)
+        parts = dd.from_delayed([dask.delayed(each) for each in parts_of(shuffled, 3)], meta=named[:0])
+        models |= {saved(RANKERS["map"]().fit(table, **names), tmp_path) for table in (shuffled, parts)}
+        models.add(saved(RANKERS["map"]().fit(sr.Parts.from_frame(parts, **names)), tmp_path))
+    assert len(models) == 1
+
+
 def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, tmp_path: Path) -> None:
     base = sr.MART(n_trees=2, n_leaves=5).fit(dataset(frame(10, 7)[["match", "brand", "qid", "label", "weight"]]))
     train, vali = dataset(TRAIN[["match", "brand", "qid", "label", "weight"]]), dataset(VALI)

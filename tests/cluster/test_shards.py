@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import swaprank as sr
-from swaprank.cluster.parts import LoadedPart
+from swaprank.cluster.parts import DataPart
 from swaprank.cluster.shard import join_parts
 from swaprank.collective import Collective
 from tests.workers import run_workers
@@ -42,7 +42,7 @@ def dataset(of: pd.DataFrame) -> sr.Dataset:
 
 def shards(parts: Sequence[sr.Dataset], size: int, names: Sequence[str] | None = None) -> list[sr.Dataset]:
     """Deal the parts to workers in turns, and join each worker's."""
-    named = [LoadedPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
+    named = [DataPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
 
     def work(collective: Collective) -> sr.Dataset | sr.errors.DataError:
         try:
@@ -111,3 +111,12 @@ def test_pairs_are_renumbered() -> None:
     (shard,) = shards([one, two], 1)
     assert shard.pairs is not None
     assert [array.tolist() for array in shard.pairs] == [[1, 2], [0, 4], [1.0, 0.7], [1.0, 4.0]]
+
+
+def test_document_ids_are_kept_as_text() -> None:
+    one, two, without = (dataset(each) for each in FRAMES[:3])
+    parts = [one.replace(docid=np.arange(len(one))), two.replace(docid=[f"d{n}" for n in range(len(two))]), without]
+    (joined,) = shards(parts, 1)
+    assert joined.docid is not None
+    assert joined.docid.tolist() == [*map(str, range(15)), *(f"d{n}" for n in range(10)), *([""] * 20)]
+    assert shards([one, without], 1)[0].docid is None

@@ -1,4 +1,4 @@
-"""Trees from strangers: thresholds keep their meaning, and whatever is wrong is an error."""
+"""Trees of untrusted files: thresholds keep their meaning, and whatever is wrong is an error."""
 
 from typing import Any
 

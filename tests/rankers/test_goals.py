@@ -71,7 +71,7 @@ def test_a_checkpoint_knows_the_side_columns(tmp_path: Path) -> None:
     ranker = sr.LambdaMART(DCG, goals=goals, n_trees=4, random_state=0, grow_policy="leafwise")
     ranker.fit(data, valid=vali, checkpoint=file, checkpoint_every=2)
     other = data.replace(columns={"profit": data.columns["profit"][::-1]})
-    with pytest.raises(sr.errors.SwaprankError, match="labels of train"):
+    with pytest.raises(sr.errors.SwaprankError, match="column 'profit' of train"):
         ranker.fit(other, valid=vali, checkpoint=file)
 
 

@@ -97,6 +97,60 @@ def test_another_training_is_refused(tmp_path: Path) -> None:
         RANKERS["MART"]().fit(TRAIN, valid=VALI.subset(np.arange(30)), checkpoint=path)
 
 
+def refused(path: Path, what: str, train: sr.Dataset = TRAIN, valid: sr.Dataset = VALI) -> None:
+    with pytest.raises(sr.errors.DataError, match=rf"run was saved with another configuration: {what} was [^;]*$"):
+        RANKERS["MART"]().fit(train, valid=valid, checkpoint=path)
+
+
+def test_a_checkpoint_knows_its_data(tmp_path: Path) -> None:
+    """All changes leave the cuts of all features, and the labels of all documents together, as they are."""
+    path = tmp_path / "run"
+    crashed("MART", path, 3)
+    numbers = [at for at, name in enumerate(TRAIN.feature_names) if name not in TRAIN.categories]
+    for data, of_set in ((TRAIN, "train"), (VALI, "valid")):
+        changed = np.array(data.features)
+        changed[np.ix_([0, 1], numbers)] = changed[np.ix_([1, 0], numbers)]
+        refused(path, f"features of {of_set}", **{of_set: data.replace(features=changed)})
+        labels = np.array(data.labels)
+        one, other = int(np.argmax(labels == 0)), int(np.argmax(labels == 1))
+        labels[[one, other]] = labels[[other, one]]
+        # The bins of many categories are made of labels.
+        refused(
+            path,
+            rf"(?:features of train was \w*, is now \w*; )?labels of {of_set}",
+            **{of_set: data.replace(labels=labels)},
+        )
+        weights = np.array(data.sample_weight)
+        refused(path, f"sample_weight of {of_set}", **{of_set: data.replace(sample_weight=weights[::-1])})
+    refused(path, "scores at the start of valid", valid=VALI.replace(base_score=VALI.labels))
+    # Two columns of the same values, in another order of the rows, have the same cuts.
+    doubled = [np.column_stack((data.features[:, numbers], data.features[::-1, numbers])) for data in (TRAIN, VALI)]
+    n = len(numbers)
+    train, valid = (
+        sr.Dataset(X, data.labels, qid=np.repeat(np.arange(data.n_queries), 30))
+        for X, data in zip(doubled, (TRAIN, VALI), strict=True)
+    )
+    path.unlink()
+    RANKERS["MART"]().set_params(n_trees=3).fit(train, valid=valid, checkpoint=path)
+    permuted = np.concatenate((train.features[:, n:], train.features[:, :n]), axis=1)
+    refused(path, "features of train", train.replace(features=permuted), valid)
+    columns = {"price": np.arange(len(train))}
+    refused(path, "column 'price' of train", train.replace(columns=columns), valid)
+    refused(path, "pairs of train", train.replace(pairs=[(0, 1)]), valid)
+
+
+def test_a_checkpoint_of_values_goes_on_with_bins(tmp_path: Path) -> None:
+    path, binned = tmp_path / "run", TRAIN.binned()
+    whole = saved(RANKERS["MART"]().fit(TRAIN, valid=VALI), tmp_path)
+    crashed("MART", path, 3)
+    rounds: list[int] = []
+    ranker = RANKERS["MART"]().fit(
+        binned, valid=VALI.binned(like=binned), checkpoint=path, callbacks=[lambda each: rounds.append(each.round)]
+    )
+    assert rounds == [3, 4, 5, 6]
+    assert saved(ranker, tmp_path) == whole
+
+
 def test_files_that_are_no_checkpoints(tmp_path: Path) -> None:
     path = tmp_path / "model.swaprank"
     sr.MART(n_trees=1).fit(TRAIN).save(path)
@@ -106,6 +160,9 @@ def test_files_that_are_no_checkpoints(tmp_path: Path) -> None:
     content = path.with_name("run").read_bytes()
     path.with_name("run").write_bytes(content[:-100])
     with pytest.raises(sr.errors.ModelFileError, match=r"it is truncated: .* Delete it to start over\."):
+        fit("MART", path.with_name("run"))
+    path.with_name("run").write_bytes(b"")
+    with pytest.raises(sr.errors.ModelFileError, match=r"run: the checkpoint is empty, .* Delete it to start over\."):
         fit("MART", path.with_name("run"))
     path.with_name("run").write_bytes(content)
     with pytest.raises(sr.errors.ModelFileError, match="it is a checkpoint of a training"):

@@ -141,6 +141,54 @@ def write(table: polars.DataFrame, path: Path) -> None:
             table.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_document_ids_are_kept(tmp_path: Path, ending: str) -> None:
+    path, ids = tmp_path / f"train.{ending}", [f"d{row}" for row in range(N_ROWS)]
+    write(frame().drop("brand").with_columns(doc=polars.Series(ids)), path)
+    found = sr.read(path, binned=True, docid="doc").docid
+    assert found is not None
+    assert found.tolist() == ids
+
+
+def test_parts_without_rows_are_no_documents(tmp_path: Path) -> None:
+    table = frame()
+    for number, part in enumerate((table[:0], table[:300], table[300:], table[:0])):
+        write(part, tmp_path / f"{number}.parquet")
+    write(table, tmp_path / "whole.parquet")
+    files = [tmp_path / f"{number}.parquet" for number in range(4)]
+    check_same(sr.read(files, binned=True), sr.read(tmp_path / "whole.parquet"))
+    with pytest.raises(sr.errors.DataError, match=r"0\.parquet: it has no documents"):
+        sr.read(files[:1], binned=True)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_errors_name_the_file_and_the_row(tmp_path: Path, ending: str) -> None:
+    labels = [None if row == 411 else row % 3 for row in range(N_ROWS)]
+    path = tmp_path / f"train.{ending}"
+    write(frame().drop("brand").with_columns(label=polars.Series(labels)), path)
+    place = "line 413" if ending == "csv" else "row 411"
+    for binned in (False, True):
+        with pytest.raises(
+            sr.errors.DataError, match=rf"train\.{ending}: column 'label', {place}: the value is missing"
+        ):
+            sr.read(path, binned=binned)
+
+
+@pytest.mark.parametrize("binned", [False, True])
+def test_the_index_of_pandas_is_no_feature(tmp_path: Path, binned: bool) -> None:
+    table = frame().drop("brand").to_pandas()
+    table.set_index(np.arange(N_ROWS)[::-1] * 3).to_parquet(tmp_path / "unnamed.parquet")
+    table.set_index("qid").to_parquet(tmp_path / "query.parquet")
+    table.set_index(["f3", "f4"]).to_parquet(tmp_path / "features.parquet")
+    names = tuple(f"f{k}" for k in range(20))
+    assert sr.read(tmp_path / "unnamed.parquet", binned=binned, ignore=["w"]).feature_names == names
+    assert sr.read(tmp_path / "query.parquet", binned=binned, ignore=["w"]).feature_names == names
+    rest = sr.read(tmp_path / "features.parquet", binned=binned, sample_weight="w")
+    assert rest.feature_names == (*names[:3], *names[5:])
+    chosen = sr.read(tmp_path / "features.parquet", binned=binned, features=["f3", "f7"])
+    assert chosen.feature_names == ("f3", "f7")
+
+
 def test_text_in_quotes_may_have_line_ends(tmp_path: Path) -> None:
     table = frame().with_columns(brand=polars.Series(["two\nlines", 'a "word"', "one, line"] * 200))
     table.write_csv(tmp_path / "train.csv")
@@ -223,8 +271,6 @@ def test_queries_that_come_back_are_refused(tmp_path: Path) -> None:
 
 def test_what_cannot_be_binned_is_said(tmp_path: Path) -> None:
     write(frame(), tmp_path / "train.parquet")
-    with pytest.raises(sr.errors.DataError, match=r"ignore=\['brand'\]"):
-        sr.read(tmp_path / "train.parquet", binned=True, docid="brand")
     with pytest.raises(sr.errors.DataError, match="max_bins must be a whole number from 2 to 255"):
         sr.read(tmp_path / "train.parquet", binned=True, max_bins=256)
     with pytest.raises(sr.errors.DataError, match="is given twice"):

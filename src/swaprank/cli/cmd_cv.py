@@ -67,7 +67,7 @@ def cv(
     """Cross-validate rankers: means per fold, and paired tests over all test queries.
 
     Rankers are trained for the first metric, which also selects the --grid values.
-    Use --set metric=… to train for another metric.
+    Use --set metric=… to train for another metric; --set NAME.metric=… is for one ranker.
     With -o, run the same command again to resume an interrupted run.
     """
     from swaprank.experiments.grid_search import make_rankers, parse_grid

@@ -50,7 +50,7 @@ def export(
         typer.Option(
             autocompletion=lambda incomplete: [each for each in ("refuse", "zero") if each.startswith(incomplete)],
             help="refuse: it is an error if the target reads missing values as 0, and the model has learned something "
-            "else. zero: accept this, because documents always have all features.",
+            "else. zero: a missing value is 0, as in the training data; see the page of the target.",
         ),
     ] = "refuse",
     request: Annotated[
@@ -61,7 +61,8 @@ def export(
 ) -> None:
     """Write a model for another system: a search engine, another library, a runtime, or a C compiler.
 
-    The system then gives the same scores. What it cannot hold is an error, and what it may score differently a warning.
+    The system then gives the same scores, up to the rounding of its arithmetic. What it cannot hold is an error,
+    and what it may score differently a warning.
     """
     if list_formats:
         _show_formats(json)

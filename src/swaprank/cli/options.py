@@ -27,7 +27,9 @@ JudgedFile = Annotated[
         metavar="DATA", help=f"Documents with relevance labels: {_FORMATS}; or TREC qrels (text with four columns)."
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by train, tune or combine.")]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file of swaprank: train, tune, combine and import write one.")
+]
 TrainFile = Annotated[Path, typer.Argument(metavar="TRAIN", help=f"Training data: {_FORMATS}.")]
 InfoFile = Annotated[
     Path | None, typer.Argument(metavar="FILE", help=f"Data file: {_FORMATS}; or a model file.", show_default=False)

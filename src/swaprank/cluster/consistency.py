@@ -5,15 +5,17 @@ part, because lambdas compare them. Query ids are compared as hashes of 64 bits,
 the other, so that no worker ever holds all of them; only ids whose hashes are equal are then exchanged as text.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import AnyArray
-from swaprank.cluster.parts import LoadedPart
+from swaprank.cluster.part_scanning import ScannedPart
 from swaprank.collective import Collective, allgather, allgather_json, total
 from swaprank.data.categories import Categories, encoded
+from swaprank.data.cuts import cuts_of_bins
 from swaprank.data.document_places import query_keys
 from swaprank.data.ids import id_text
 from swaprank.errors import DataError, Wording
@@ -31,23 +33,13 @@ class Schema(NamedTuple):
     categories: dict[str, Categories]
 
 
-def common_schema(collective: Collective, parts: Sequence[LoadedPart], where: str) -> Schema:
-    """The schema of all parts; raises the same DataError on all workers if they differ.
-
-    >>> import swaprank as sr
-    >>> from swaprank.cluster.parts import LoadedPart
-    >>> from swaprank.cluster.consistency import common_schema
-    >>> from swaprank.collective import ALONE
-    >>> brands = [["nike"], ["asics"]]
-    >>> parts = [sr.Dataset([[brand]], [1], qid=[brand], categorical_features=[0]) for (brand,) in brands]
-    >>> common_schema(ALONE, [LoadedPart(f"part {n}", part) for n, part in enumerate(parts)], "train").categories
-    {'1': ('asics', 'nike')}
-    """
+def common_schema(collective: Collective, parts: Sequence[ScannedPart], where: str) -> Schema:
+    """The schema of all parts; raises the same DataError on all workers if they differ."""
     # A worker sends each kind of part once.
     kinds: dict[str, list[Any]] = {}
     for kind in map(_described, parts):
         kinds.setdefault(str(kind[1:]), kind)
-    categories = _union_of(part.data.categories for part in parts)
+    categories = _union_of(part.found.categories for part in parts)
     of_workers = allgather_json(collective, [list(kinds.values()), categories])
     described = [kind for of_worker, _ in of_workers for kind in of_worker]
     for other in described[1:]:
@@ -57,14 +49,15 @@ def common_schema(collective: Collective, parts: Sequence[LoadedPart], where: st
     return Schema(names, {name: _numbered(union[name], name) for name in names if name in union})
 
 
-def _described(part: LoadedPart) -> list[Any]:
-    """The name of a part, its features, and the optional columns that it has."""
-    has = [name for name in _COLUMNS if getattr(part.data, name) is not None]
-    return [part.name, list(part.data.feature_names), has]
+def _described(part: ScannedPart) -> list[Any]:
+    """The name of a part, its features, the optional columns that it has, and a hash of its cuts if it has bins."""
+    has = [name for name in _COLUMNS if getattr(part.found, name) is not None]
+    cuts = None if part.bins is None else hashlib.sha256(cuts_of_bins(part.bins).values.tobytes()).hexdigest()
+    return [part.name, list(part.found.feature_names), has, cuts]
 
 
 def _check_same(first: Sequence[Any], other: Sequence[Any], where: str) -> None:
-    (one, names, columns), (two, other_names, other_columns) = first, other
+    (one, names, columns, cuts), (two, other_names, other_columns, other_cuts) = first, other
     if len(names) != len(other_names):
         raise DataError(
             f"{where}: {two} has {len(other_names)} features, but {one} has {len(names)}: all parts must have the "
@@ -81,6 +74,18 @@ def _check_same(first: Sequence[Any], other: Sequence[Any], where: str) -> None:
         if (name in columns) != (name in other_columns):
             with_it, without = (one, two) if name in columns else (two, one)
             raise DataError(f"{where}: {with_it} has {name}, but {without} has none: give it in all parts or in none.")
+    if (cuts is None) != (other_cuts is None):
+        with_bins, without = (two, one) if cuts is None else (one, two)
+        raise DataError(f"{where}: {with_bins} has bins, but {without} has values: give bins in all parts or in none.")
+    if cuts != other_cuts:
+        raise DataError(
+            f"{where}: {two} was binned with other cuts than {one}: bin all parts with the same cuts, ",
+            Wording(
+                "swaprank bin PARTS -o FOLDER on the command line or sr.read(…, binned=sr.read(…)) part by part",
+                "swaprank bin PARTS -o FOLDER",
+            ),
+            "; or give the files that they were made from.",
+        )
 
 
 def _union_of(all_categories: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
@@ -96,9 +101,21 @@ def _numbered(texts: Sequence[str], name: str) -> Categories:
     return encoded(np.array([*texts, None], dtype=object), f"feature '{name}'")[1]
 
 
-def check_whole_queries(collective: Collective, parts: Sequence[LoadedPart], where: str) -> None:
-    """Raise the same DataError on all workers if a query is in two parts; `parts` are those of this worker."""
-    hashes = [query_keys(part.data.qids) for part in parts]
+def check_whole_queries(
+    collective: Collective, parts: Sequence[ScannedPart], where: str, share: slice = slice(None)
+) -> None:
+    """Raise the same DataError on all workers if a query is in two parts.
+
+    `parts` are those of this worker, and `share` says which of their queries, one part after the other, it takes.
+    """
+    taken = np.zeros(sum(len(part.found.grouping.qids) for part in parts), np.bool_)
+    taken[share] = True
+    ids, start = list[AnyArray](), 0
+    for part in parts:
+        of_part = part.found.grouping.qids
+        ids.append(of_part[taken[start : start + len(of_part)]])
+        start += len(of_part)
+    hashes = [query_keys(each) if len(each) else np.empty(0, np.uint64) for each in ids]
     own = np.concatenate([*hashes, np.empty(0, np.uint64)])
     n_turns = max(collective.size, -(-total(collective, len(own)) // _HASHES_AT_ONCE))
     for turn in range(n_turns):
@@ -106,17 +123,22 @@ def check_whole_queries(collective: Collective, parts: Sequence[LoadedPart], whe
         found, counts = np.unique(allgather(collective, in_turn), return_counts=True)
         repeated = found[counts > 1][:_MOST_IDS]
         if len(repeated):
-            _compare_ids(collective, parts, hashes, repeated, where)
+            _compare_ids(collective, parts, ids, hashes, repeated, where)
 
 
 def _compare_ids(
-    collective: Collective, parts: Sequence[LoadedPart], hashes: Sequence[AnyArray], repeated: AnyArray, where: str
+    collective: Collective,
+    parts: Sequence[ScannedPart],
+    ids: Sequence[AnyArray],
+    hashes: Sequence[AnyArray],
+    repeated: AnyArray,
+    where: str,
 ) -> None:
     """Raise DataError if two parts have the same id among those whose hashes are repeated."""
     own = [
         (id_text(qid), part.name)
-        for part, of_part in zip(parts, hashes, strict=True)
-        for qid in part.data.qids[np.isin(of_part, repeated)].tolist()
+        for part, own_ids, of_part in zip(parts, ids, hashes, strict=True)
+        for qid in own_ids[np.isin(of_part, repeated)].tolist()
     ]
     part_of: dict[str, str] = {}
     for qid, part in (tuple(entry) for entries in allgather_json(collective, own) for entry in entries):

@@ -9,13 +9,6 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ArgumentError, DataError
 
 
-class LoadedPart(NamedTuple):
-    """A part in the memory of a worker."""
-
-    name: str
-    data: Dataset
-
-
 class DataPart(NamedTuple):
     """A file that a worker reads, or a data set that Dask has or can compute."""
 
@@ -30,13 +23,6 @@ class DataPart(NamedTuple):
     def is_file(self) -> bool:
         """True for a file, False for a value."""
         return self.options is not None
-
-    def load(self) -> LoadedPart | None:
-        """Read the file or take the value, on a worker; None if there are no documents."""
-        data = self.value if self.options is None else _read(self.name, self.options)
-        if not isinstance(data, Dataset | None):
-            raise DataError(f"{self.name} is of type {type(data).__name__}, not a Dataset.")
-        return None if data is None else LoadedPart(self.name, data)
 
 
 @final
@@ -120,7 +106,7 @@ class Parts:
             )
         make = delayed(_dataset_of, pure=True)
         parts = cls(
-            DataPart(f"partition {number}", make(partition, label, qid, features, **options))
+            DataPart(name := f"partition {number}", make(name, partition, label, qid, features, **options))
             for number, partition in enumerate(frame.to_delayed())
         )
         parts.frame = frame
@@ -145,7 +131,7 @@ class Parts:
         return f"Parts({len(names):,} {'part' if len(names) == 1 else 'parts'}: {shown})"
 
 
-NAMED_COLUMNS = ("y", "qid", "sample_weight", "query_weight", "base_score")
+NAMED_COLUMNS = ("y", "qid", "sample_weight", "query_weight", "base_score", "docid")
 """Arguments of `fit` that name columns of a Dask data frame."""
 
 
@@ -192,12 +178,15 @@ def _is_frame(data: Any) -> bool:
     return hasattr(type(data), "to_delayed") and hasattr(type(data), "columns")
 
 
-def _read(file: str, options: Mapping[str, Any]) -> Dataset:
-    from swaprank.reading.read import read
+def _read(file: str, options: Mapping[str, Any]) -> Dataset | None:
+    from swaprank.reading.read import read_part
 
-    return read(file, **options)
+    return read_part(file, **options)
 
 
-def _dataset_of(partition: Any, label: str, qid: str, features: Any, **options: Any) -> Dataset | None:
+def _dataset_of(name: str, partition: Any, label: str, qid: str, features: Any, **options: Any) -> Dataset | None:
     """A partition of a frame as a Dataset; None if it is empty, as partitions may be after rows were dropped."""
-    return Dataset.from_frame(partition, label, qid, features, **options) if len(partition) else None
+    try:
+        return Dataset.from_frame(partition, label, qid, features, **options) if len(partition) else None
+    except DataError as error:
+        raise DataError(f"{name}: ", error) from None

@@ -1,20 +1,27 @@
-"""The shard of a worker: the parts that it is given, loaded and joined to one data set."""
+"""The shard of a worker: the parts that it is given, read part by part and joined to one data set.
+
+first pass     every part     ─► labels, queries, weights; a sample of the rows of all workers ─► cuts
+second pass    every part     ─► bins, one byte a value
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray
-from swaprank.cluster.consistency import Schema, check_whole_queries, common_schema
-from swaprank.cluster.parts import DataPart, LoadedPart
+from swaprank.cluster.consistency import check_whole_queries, common_schema
+from swaprank.cluster.part_scanning import ScannedPart, scanned_parts
+from swaprank.cluster.parts import DataPart
 from swaprank.collective import Collective, total
+from swaprank.data.block_binning import binned_blocks, cuts_of_rows, second_pass
+from swaprank.data.blocks import Scanned, joined_scans
+from swaprank.data.cut_sample import CutSample
+from swaprank.data.cuts import Cuts, cuts_of, cuts_of_bins
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
-from swaprank.data.grouping import query_of_row
-from swaprank.data.ids import id_text
-from swaprank.data.side_columns import joined_columns
+from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError
+from swaprank.threads import thread_count
 
 
 class Shard(NamedTuple):
@@ -55,8 +62,16 @@ def fit_on_shard(ranker: Any, collective: Collective, shard: Shard, **fit: Any) 
     Returns:
         The sizes of the data of all workers.
     """
-    data = join_parts(collective, _loaded(shard.train), "the training data")
-    sets = {name: join_parts(collective, _valid_parts(shard, name), f"the set '{name}'") for name in shard.valid}
+    threads = getattr(ranker, "n_threads", None)
+    # Another model may have other thresholds than the cuts, and needs the values.
+    keeps_values = fit.get("base_ranker") is not None or ranker.base_ranker is not None
+    max_bins = None if keeps_values else getattr(ranker, "max_bins", None)
+    data = join_parts(collective, shard.train, "the training data", max_bins, threads)
+    like = cuts_of(data) if data.is_binned and not keeps_values else None
+    sets = {
+        name: join_parts(collective, parts, f"the set '{name}'", like, threads, divided=name in shard.divided)
+        for name, parts in shard.valid.items()
+    }
     ranker.fit_shard(data, sets, collective, **fit)
     return {name: _counts(collective, each) for name, each in {**sets, "train": data}.items()}
 
@@ -66,89 +81,94 @@ def _counts(collective: Collective, data: Dataset) -> dict[str, int]:
     return {"documents": documents, "queries": queries, "features": data.n_features}
 
 
-def join_parts(collective: Collective, parts: Sequence[LoadedPart], where: str) -> Dataset:
+def join_parts(
+    collective: Collective,
+    parts: Sequence[DataPart],
+    where: str,
+    bins: int | Cuts | None = None,
+    n_threads: int | None = None,
+    *,
+    divided: bool = False,
+) -> Dataset:
     """The parts of this worker as one data set, checked together with the parts of all other workers.
 
     Args:
         collective: All workers call this.
         parts: Those of this worker.
         where: The name of the data set in messages.
+        bins: How many bins a feature has at most, or the cuts of other data; None keeps the values. Parts that are
+            binned already keep their bins.
+        n_threads: The number of threads. The default is all cores.
+        divided: All workers have the same parts, and each takes some of their queries.
 
     >>> import swaprank as sr
-    >>> from swaprank.cluster.parts import LoadedPart
+    >>> from swaprank.cluster.parts import DataPart
     >>> from swaprank.cluster.shard import join_parts
     >>> from swaprank.collective import ALONE
     >>> one, two = sr.datasets.random_net((3, 2), n_features=4, random_state=0)
-    >>> join_parts(ALONE, [LoadedPart("part 0", one), LoadedPart("part 1", two)], "train").n_queries
-    5
-    >>> join_parts(ALONE, [LoadedPart("part 0", one), LoadedPart("part 1", one)], "train")
+    >>> join_parts(ALONE, [DataPart("part 0", one), DataPart("part 1", two)], "train", bins=255)
+    Dataset(250 documents, 5 queries, 4 features, labels 0 to 5, binned)
+    >>> join_parts(ALONE, [DataPart("part 0", one), DataPart("part 1", one)], "train")
     Traceback (most recent call last):
     ...
     swaprank.errors.DataError: train: the query '1' is in two parts, part 0 and part 1: all documents of a query ...
     """
-    if total(collective, int(len(parts) > 0)) < collective.size:
+    sample = CutSample(thread_count(n_threads)) if isinstance(bins, int) else None
+    scans = scanned_parts(parts, sample, n_threads)
+    share = slice(collective.rank, None, collective.size) if divided else slice(None)
+    _check_enough(collective, scans, where, share)
+    schema = common_schema(collective, scans, where)
+    check_whole_queries(collective, scans, where, share)
+    found = joined_scans([each.found for each in scans], *schema)
+    stored = _stored(collective, scans, found, bins, sample, n_threads)
+    # The parts of one worker may have no weights above 0, and a set that is divided some of the queries.
+    data = found.data(stored)
+    _check_weights(collective, data)
+    return data.subset(share) if divided else data
+
+
+def _stored(
+    collective: Collective,
+    scans: Sequence[ScannedPart],
+    found: Scanned,
+    bins: int | Cuts | None,
+    sample: CutSample | None,
+    n_threads: int | None,
+) -> StoredFeatures:
+    """The second pass: bins, or values."""
+    sources = [each.source for each in scans]
+    binned = next((each.bins for each in scans if each.bins is not None), None)
+    if binned is not None:
+        if len(scans) == 1:
+            # Where it lies: in a file that is mapped.
+            return binned.matched(found.feature_names, found.categories, False, "the other parts", scans[0].name)
+        return binned_blocks(sources, found, cuts_of_bins(binned), n_threads)
+    if bins is not None:
+        cuts = cuts_of_rows(sample, found, bins, n_threads, collective) if isinstance(bins, int) else bins
+        return binned_blocks(sources, found, cuts, n_threads)
+    matrix = np.empty((len(found.labels), len(found.feature_names)), np.float32)
+    for start, stored in second_pass(sources, found):
+        matrix[start : start + stored.n_rows] = stored.values
+    return DenseFeatures(found.feature_names, found.categories, matrix)
+
+
+def _check_enough(collective: Collective, scans: Sequence[ScannedPart], where: str, share: slice) -> None:
+    """Raise the same DataError on all workers if one of them has no queries."""
+    n_queries = sum(len(each.found.grouping.qids) for each in scans)
+    n_own = len(range(n_queries)[share])
+    if total(collective, int(n_own > 0)) == collective.size:
+        return
+    if total(collective, n_own) >= collective.size:
         raise DataError(
-            f"{where} has fewer queries than there are workers, {collective.size}: take more queries, or divide the "
-            "training data into fewer parts."
+            f"{where}: a worker has no queries, because its parts have no documents: leave empty parts out."
         )
-    schema = common_schema(collective, parts, where)
-    check_whole_queries(collective, parts, where)
-    return _concatenated([part.data for part in parts], schema)
-
-
-def _loaded(parts: Sequence[DataPart]) -> list[LoadedPart]:
-    """The parts that have documents."""
-    return [loaded for part in parts if (loaded := part.load()) is not None]
-
-
-def _valid_parts(shard: Shard, name: str) -> list[LoadedPart]:
-    """The parts of a validation set; if all workers have them all, every so many queries of them."""
-    parts = _loaded(shard.valid[name])
-    if name not in shard.divided:
-        return parts
-    own, n_before = [], 0
-    for part, data in parts:
-        first = (shard.rank - n_before) % shard.size
-        if first < data.n_queries:
-            own.append(LoadedPart(part, data.subset(slice(first, None, shard.size))))
-        n_before += data.n_queries
-    return own
-
-
-def _concatenated(parts: Sequence[Dataset], schema: Schema) -> Dataset:
-    """Data sets with different queries as one, with the same features and the codes of the same categories."""
-    names, categories = schema
-    coded = [part.with_features(names, categories=categories, whose="the other parts") for part in parts]
-    if len(coded) == 1:
-        return coded[0]
-    matrix = np.concatenate([part.features for part in coded])
-    starts = np.cumsum([0, *(len(part) for part in coded)]).tolist()
-    return Dataset(
-        DenseFeatures(tuple(names), categories, matrix),
-        np.concatenate([part.labels for part in coded]),
-        qid=_row_ids(coded),
-        sample_weight=_column(coded, "sample_weight"),
-        base_score=_column(coded, "base_score"),
-        pairs=None if coded[0].pairs is None else np.concatenate(list(map(_pairs, coded, starts))),
-        columns=joined_columns([part.columns for part in coded]),
+    raise DataError(
+        f"{where} has fewer queries than there are workers, {collective.size}: take more queries, or divide the "
+        "training data into fewer parts."
     )
 
 
-def _row_ids(parts: Sequence[Dataset]) -> AnyArray:
-    """The query id of every row; as text, unless all parts have the same integers."""
-    ids = [part.qids for part in parts]
-    if len({each.dtype for each in ids}) > 1 or ids[0].dtype.kind not in "iu":
-        ids = [np.array([id_text(qid) for qid in each.tolist()]) for each in ids]
-    return np.concatenate([each[query_of_row(part.indptr, part.order)] for each, part in zip(ids, parts, strict=True)])
-
-
-def _column(parts: Sequence[Dataset], name: str) -> AnyArray | None:
-    columns = [getattr(part, name) for part in parts]
-    return None if columns[0] is None else np.concatenate(columns)
-
-
-def _pairs(part: Dataset, start: int) -> AnyArray:
-    """The pairs of a part whose first row gets the number `start`."""
-    assert part.pairs is not None  # noqa: S101
-    above, below, probability, weight = part.pairs
-    return np.column_stack((above + start, below + start, probability, weight))
+def _check_weights(collective: Collective, data: Dataset) -> None:
+    weights = data.sample_weight
+    if total(collective, int(weights is None or bool(weights.any()))) == 0:
+        raise DataError("all weights are zero: there is nothing to learn from.")

@@ -142,7 +142,17 @@ class BinnedFeatures(StoredFeatures):
     def binned(self, cuts: Cuts, n_threads: int | None, order: Ints | None = None) -> "BinnedFeatures":
         """See `StoredFeatures`."""
         self._check_cuts(cuts, "the data")
-        return self if order is None else self._with(blocks=self.blocks[:, order], codes=self.codes[:, order])
+        if order is None:
+            return self
+        # Kernels want adjacent rows, which an index would not give.
+        return self._with(blocks=np.take(self.blocks, order, axis=1), codes=np.take(self.codes, order, axis=1))
+
+    def write_bins(self, cuts: Cuts, blocks: Bytes, codes: Features, first: int, n_threads: int | None) -> Ints:
+        """See `StoredFeatures`."""
+        self._check_cuts(cuts, "the data")
+        rows = slice(first, first + self.n_rows)
+        blocks[:, rows], codes[:, rows] = self.blocks, self.codes
+        return self.has_missing
 
     def any_missing(self) -> Bools:
         """See `StoredFeatures`."""

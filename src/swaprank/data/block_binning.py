@@ -5,17 +5,21 @@ second pass    features ─► bins, one byte a value
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from swaprank.arrays import AnyArray
-from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
+from swaprank.collective import ALONE, Collective
+from swaprank.data.binned_features import BLOCK, BinnedFeatures, n_blocks
 from swaprank.data.bins_file import read_bins
 from swaprank.data.bins_writing import bins_writer, finish_bins
 from swaprank.data.blocks import BlockSource, GivenBlocks, Scanned, scan
+from swaprank.data.cut_sample import CutSample
 from swaprank.data.cuts import Cuts, checked_bins, cuts_of, cuts_of_sample
 from swaprank.data.dataset import Dataset
+from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError
 from swaprank.threads import thread_count
 
@@ -65,7 +69,7 @@ def bin_source(
 ) -> Dataset:
     """Bin blocks, with cuts of their own or those of another data set: in memory, or in a file that is then opened."""
     if path is None:
-        return _dataset(source, like, max_bins, n_threads, lambda name, shape, dtype: np.zeros(shape, dtype))
+        return _dataset(source, like, max_bins, n_threads, in_memory)
     with bins_writer(path) as writer:
         binned = _dataset(source, like, max_bins, n_threads, writer.allocate)
         finish_bins(writer, binned)
@@ -79,37 +83,64 @@ def _dataset(
 ) -> Dataset:
     checked_bins(max_bins)
     given = None if like is None else cuts_of(like)
-    found = scan(source, with_sample=like is None, n_threads=n_threads)
+    sample = CutSample(thread_count(n_threads)) if like is None else None
+    found = scan(source, sample, n_threads)
+    if found is None:
+        raise source.no_documents()
+    if found.sample_weight is not None and not found.sample_weight.any():
+        raise DataError("all weights are zero: there is nothing to learn from.")
     if like is not None:
         found = found._replace(feature_names=like.feature_names, categories=dict(like.categories))
-    categorical = np.flatnonzero([name in found.categories for name in found.feature_names])
-    cuts = cuts_of_sample(found.sample, categorical, max_bins, thread_count(n_threads)) if given is None else given
-    found = found._replace(sample=np.empty((0, 0), np.float32))
-    bins = _binned(source, found, cuts, len(categorical), n_threads, allocate)
-    data = Dataset(bins, found.labels, qid=found.grouping, base_score=found.base_score, columns=found.columns)
-    return data.replace(sample_weight=found.sample_weight)
+    cuts = cuts_of_rows(sample, found, max_bins, n_threads) if given is None else given
+    return found.data(binned_blocks([source], found, cuts, n_threads, allocate))
 
 
-def _binned(
-    source: BlockSource, found: Scanned, cuts: Cuts, n_categorical: int, n_threads: int | None, allocate: Allocate
+def cuts_of_rows(
+    sample: CutSample | None, found: Scanned, max_bins: int, n_threads: int | None, collective: Collective = ALONE
+) -> Cuts:
+    """The cuts of all features from the sample of all workers."""
+    assert sample is not None  # noqa: S101
+    rows = sample.rows(len(found.feature_names), collective)
+    return cuts_of_sample(rows, found.categorical, max_bins, thread_count(n_threads))
+
+
+def in_memory(name: str, shape: tuple[int, ...], dtype: Any) -> AnyArray:
+    """An array of zeros."""
+    return np.zeros(shape, dtype)
+
+
+def binned_blocks(
+    sources: Iterable[BlockSource],
+    found: Scanned,
+    cuts: Cuts,
+    n_threads: int | None,
+    allocate: Allocate = in_memory,
 ) -> BinnedFeatures:
+    """The second pass: the bins of the blocks of all sources, one after the other."""
     n_rows, n_features = len(found.labels), len(found.feature_names)
     blocks = allocate("blocks", (n_blocks(n_features), n_rows, BLOCK), np.uint8)
-    codes = allocate("codes", (n_categorical, n_rows), np.float32)
-    missing, start = np.zeros(n_features, np.int64), 0
-    for block in source.blocks(is_first_pass=False):
-        data = block.data.with_features(
-            found.feature_names, categories=found.categories, whose="the binned data", where=block.source
-        )
-        stop = start + len(data)
-        if stop > n_rows or not np.array_equal(data.labels, found.labels[start:stop]):
-            raise _changed(block.source)
-        missing |= bin_rows(data.features, cuts, blocks, n_threads, first=start)
-        codes[:, start:stop] = data.features[:, data.categorical].T
-        start = stop
+    codes = allocate("codes", (len(found.categorical), n_rows), np.float32)
+    missing = np.zeros(n_features, np.int64)
+    for start, stored in second_pass(sources, found):
+        missing |= stored.write_bins(cuts, blocks, codes, start, n_threads)
+    return BinnedFeatures(found.feature_names, found.categories, blocks, cuts, missing, codes)
+
+
+def second_pass(sources: Iterable[BlockSource], found: Scanned) -> Iterator[tuple[int, StoredFeatures]]:
+    """The features of each block, which are those that the first pass has found, and the number of its first row."""
+    start, n_rows = 0, len(found.labels)
+    for source in sources:
+        for block in source.blocks(is_first_pass=False):
+            data = block.data.with_features(
+                found.feature_names, categories=found.categories, whose="the binned data", where=block.source
+            )
+            stop = start + len(data)
+            if stop > n_rows or not np.array_equal(data.labels, found.labels[start:stop]):
+                raise _changed(block.source)
+            yield start, data.stored
+            start = stop
     if start < n_rows:
         raise _changed("the data")
-    return BinnedFeatures(found.feature_names, found.categories, blocks, cuts, missing, codes)
 
 
 def _changed(source: str) -> DataError:

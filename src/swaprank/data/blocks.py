@@ -4,19 +4,19 @@ The first pass finds everything but the features, and a sample of the rows to co
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
-from swaprank.data import cuts
 from swaprank.data.categories import CATEGORICAL, Categories, check_number, in_order
+from swaprank.data.cut_sample import CutSample
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places, query_keys
 from swaprank.data.grouping import Grouping, first_appearance_codes
 from swaprank.data.ids import id_text
-from swaprank.data.side_columns import joined_columns
+from swaprank.data.side_columns import joined_columns, joined_values
+from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError, Wording
 from swaprank.threads import thread_count
 
@@ -39,6 +39,10 @@ def rows_at_once(n_features: int) -> int:
     return max(1, BLOCK_BYTES // (4 * max(1, n_features)))
 
 
+class ScatteredError(DataError):
+    """The rows of a query are not adjacent."""
+
+
 class SampledFeatures(NamedTuple):
     """Numeric features that are computed for some rows only."""
 
@@ -54,6 +58,8 @@ class Block(NamedTuple):
     """The name of the file, for error messages."""
     sampled: SampledFeatures | None = None
     """The features, if the data set has none: in the first pass, few rows are needed."""
+    is_whole: bool = False
+    """True for the only block of its source: its rows may be in any order."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -84,6 +90,10 @@ class BlockSource(ABC):
         """True if the blocks that were gone through are right; if not, they will be the next time."""
         return True
 
+    def no_documents(self) -> DataError:
+        """The error if there are no documents in any block."""
+        return DataError("there are no blocks, so there are no documents.")
+
 
 @final
 class GivenBlocks(BlockSource):
@@ -112,33 +122,103 @@ class Scanned(NamedTuple):
     grouping: Grouping
     sample_weight: Floats | None
     base_score: Floats | None
+    docid: AnyArray | None
+    pairs: AnyArray | None
+    """Rows of (above, below, probability, weight)."""
     columns: dict[str, AnyArray]
     feature_names: tuple[str, ...]
     categories: dict[str, Categories]
-    sample: Features
+
+    @property
+    def categorical(self) -> Ints:
+        """The positions of the categorical features."""
+        return np.flatnonzero([name in self.categories for name in self.feature_names])
+
+    def data(self, stored: StoredFeatures) -> Dataset:
+        """The data set with these features; its weights may all be 0."""
+        found = Dataset(
+            stored,
+            self.labels,
+            qid=self.grouping,
+            base_score=self.base_score,
+            docid=self.docid,
+            pairs=self.pairs,
+            columns=self.columns,
+        )
+        return found.replace(sample_weight=self.sample_weight)
 
 
-def scan(source: BlockSource, *, with_sample: bool, n_threads: int | None) -> Scanned:
-    """Go through all blocks."""
+def scan(source: BlockSource, sample: CutSample | None, n_threads: int | None) -> Scanned | None:
+    """Go through all blocks, and add rows with values to the sample if there is one; None if there are no documents."""
     while True:
-        rows, queries, sample = _Rows(), _Queries(), _Sample(thread_count(n_threads))
+        rows, queries = _Rows(), _Queries()
+        own = None if sample is None else CutSample(thread_count(n_threads), sample.last)
         for block in source.blocks(is_first_pass=True):
             offset = queries.add(block)
             rows.add(block)
-            if with_sample:
-                sample.add(block, offset)
+            if own is not None and not block.data.is_binned:
+                own.add(block, offset)
         if source.settled():
             break
     if not queries.n_rows:
-        raise DataError("there are no blocks, so there are no documents.")
-    weights, scores = rows.joined("sample_weight"), rows.joined("base_score")
-    if weights is not None and not weights.any():
-        raise DataError("all weights are zero: there is nothing to learn from.")
-    labels = rows.joined("labels")
-    assert labels is not None  # noqa: S101
-    values = sample.joined(len(rows.names), source.fill)
-    side = joined_columns(rows.side)
-    return Scanned(labels, queries.joined(), weights, scores, side, rows.names, rows.all_categories(), values)
+        return None
+    grouping = queries.joined()
+    if sample is not None and own is not None:
+        own.widen(len(rows.names), source.fill)
+        sample.merge(own)
+    return Scanned(
+        grouping=grouping,
+        **{name: rows.joined(name) for name in rows.columns},
+        columns=joined_columns(rows.side),
+        feature_names=rows.names,
+        categories=rows.all_categories(),
+    )
+
+
+def joined_scans(
+    scans: Sequence[Scanned], feature_names: tuple[str, ...], categories: Mapping[str, Categories]
+) -> Scanned:
+    """The results for parts that have different queries, and all or none of the optional columns, as one."""
+    ids = joined_ids([each.grouping.qids for each in scans])
+    starts = np.cumsum([0, *(len(each.labels) for each in scans)]).tolist()
+    pieces = list(zip(scans, starts, strict=False))
+    bounds = [each.grouping.indptr[1:] + start for each, start in pieces]
+    order = None
+    if any(each.grouping.order is not None for each in scans):
+        order = np.concatenate(
+            [
+                start + (np.arange(len(each.labels)) if each.grouping.order is None else each.grouping.order)
+                for each, start in pieces
+            ]
+        )
+    return Scanned(
+        labels=np.concatenate([each.labels for each in scans]),
+        grouping=Grouping(ids, np.concatenate([np.zeros(1, np.int64), *bounds]), order),
+        sample_weight=_all_or_none([each.sample_weight for each in scans]),
+        base_score=_all_or_none([each.base_score for each in scans]),
+        docid=_document_ids(scans),
+        pairs=_all_or_none([_shifted(each.pairs, start) for each, start in pieces]),
+        columns=joined_columns([each.columns for each in scans]),
+        feature_names=feature_names,
+        categories=dict(categories),
+    )
+
+
+def _all_or_none(parts: Sequence[AnyArray | None]) -> AnyArray | None:
+    """The values of all parts; None if one has none."""
+    known = [part for part in parts if part is not None]
+    return joined_values(known) if len(known) == len(parts) else None
+
+
+def _document_ids(scans: Sequence[Scanned]) -> AnyArray | None:
+    """The document ids of all parts, empty in parts that have none; None if no part has any."""
+    if all(each.docid is None for each in scans):
+        return None
+    return joined_values([np.zeros(len(each.labels), "U1") if each.docid is None else each.docid for each in scans])
+
+
+def _shifted(pairs: AnyArray | None, start: int) -> AnyArray | None:
+    return None if pairs is None else pairs + np.array([start, start, 0, 0])
 
 
 @final
@@ -149,12 +229,12 @@ class _Rows:
         self.names: tuple[str, ...] = ()
         self.texts: dict[str, set[str]] = {}
         self.side: list[Mapping[str, AnyArray]] = []
-        self.columns: dict[str, list[AnyArray | None]] = {"labels": [], "sample_weight": [], "base_score": []}
+        names = ("labels", "sample_weight", "base_score", "docid", "pairs")
+        self.columns: dict[str, list[AnyArray | None]] = {name: [] for name in names}
+        self.n_rows = 0
 
     def add(self, block: Block) -> None:
         data = block.data
-        if data.pairs is not None:
-            raise DataError(f"{block.source}: data in blocks cannot have pairs.")
         # The features of sparse LETOR text become more while it is read.
         if self.names != block.feature_names[: len(self.names)]:
             raise DataError(
@@ -173,8 +253,12 @@ class _Rows:
         for name, categories in block.categories.items():
             self.texts.setdefault(name, set()).update(categories)
         self.side.append(data.columns)
+        pairs = None if data.pairs is None else np.column_stack(data.pairs)
+        self.columns["pairs"].append(_shifted(pairs, self.n_rows))
         for name, found in self.columns.items():
-            found.append(getattr(data, name))
+            if name != "pairs":
+                found.append(getattr(data, name))
+        self.n_rows += len(data)
 
     def joined(self, name: str) -> Any:
         """A column of all blocks; None if there is none."""
@@ -183,7 +267,7 @@ class _Rows:
             if not all(part is None for part in parts):
                 raise DataError(f"some blocks have {name}, and some have none: give all blocks some, or none.")
             return None
-        return np.concatenate(parts)  # type: ignore[arg-type]
+        return joined_values(parts)  # type: ignore[arg-type]
 
     def all_categories(self) -> dict[str, Categories]:
         found = {name: in_order(self.texts[name]) for name in self.names if name in self.texts}
@@ -203,6 +287,7 @@ class _Queries:
         self.sources: list[str] = []
         self.source_starts: list[int] = []
         self.last = ""
+        self.order: Ints | None = None
 
     def add(self, block: Block) -> int:
         """Returns how many documents of the first query were in the blocks before."""
@@ -211,7 +296,10 @@ class _Queries:
         if is_new:
             self.sources.append(block.source)
             self.source_starts.append(self.n_rows)
-        self._check_adjacent(data)
+        if block.is_whole:
+            self.order = data.order
+        else:
+            self._check_adjacent(data)
         starts, ids = data.indptr[:-1] + self.n_rows, data.qids
         offset = 0
         if not is_new and id_text(ids[0]) == self.last:
@@ -226,14 +314,14 @@ class _Queries:
     def joined(self) -> Grouping:
         """The queries of all blocks; DataError if one is in two places."""
         indptr = np.append(np.concatenate(self.starts), self.n_rows).astype(np.int64)
-        ids = _joined_ids([found for found in self.ids if len(found)])
+        ids = joined_ids([found for found in self.ids if len(found)])
         codes = first_appearance_codes(ids)
         repeated = np.flatnonzero(codes[1:] <= np.maximum.accumulate(codes)[:-1])
         if len(repeated):
             second = int(repeated[0]) + 1
             first = int(np.flatnonzero(codes == codes[second])[0])
             raise self._scattered(ids[first], int(indptr[first]), int(indptr[second]))
-        return Grouping(ids, indptr, None)
+        return Grouping(ids, indptr, self.order)
 
     def _check_adjacent(self, data: Dataset) -> None:
         if data.order is None:
@@ -250,62 +338,19 @@ class _Queries:
             places = f"in {where} at document {first:,}, and again, after other queries, at document {second:,}"
         else:
             places = f"in {where} at document {first:,}, and in {again} at document {second:,}"
-        return DataError(f"query '{id_text(qid)}' is {places}: ", *_HOW_TO_SORT)
+        return ScatteredError(f"query '{id_text(qid)}' is {places}: ", *_HOW_TO_SORT)
 
     def _place(self, row: int) -> tuple[str, int]:
         at = int(np.searchsorted(self.source_starts, row, side="right")) - 1
         return self.sources[at], row - self.source_starts[at] + 1
 
 
-def _joined_ids(parts: list[AnyArray]) -> AnyArray:
+def joined_ids(parts: Sequence[AnyArray]) -> AnyArray:
     """Integers if all are of one type; otherwise text, as all ids of a file are if one is."""
     kinds = {part.dtype.str if part.dtype.kind in "iub" else part.dtype.kind for part in parts}
     if len(kinds) == 1 and "O" not in kinds:
         return np.concatenate(parts)
     return np.array([id_text(each) for part in parts for each in part.tolist()], np.str_)
-
-
-@final
-class _Sample:
-    """The rows whose places have the smallest hashes."""
-
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self.hashes: list[AnyArray] = []
-        self.values: list[Features] = []
-        self.n_rows = 0
-        self.last = np.uint64(2**64 - 1)
-
-    def add(self, block: Block, offset: int) -> None:
-        data = block.data
-        keys = query_keys(data.qids)
-        keys[0] += np.uint64(offset)
-        hashes = cuts.sample_hashes(Places(np.array(data.indptr), keys), self.n_threads)
-        chosen = np.flatnonzero(hashes <= self.last)
-        self.hashes.append(hashes[chosen])
-        self.values.append(block.features_of(chosen))
-        self.n_rows += len(chosen)
-        if self.n_rows > 2 * cuts.CUT_SAMPLE:
-            self._drop()
-
-    def joined(self, width: int, fill: float) -> Features:
-        self._drop()
-        sample = np.full((self.n_rows, width), fill, np.float32)
-        start = 0
-        while self.values:
-            part = self.values.pop()
-            sample[start : start + len(part), : part.shape[1]] = part
-            start += len(part)
-        return sample
-
-    def _drop(self) -> None:
-        if self.n_rows <= cuts.CUT_SAMPLE:
-            return
-        self.last = np.partition(np.concatenate(self.hashes), cuts.CUT_SAMPLE - 1)[cuts.CUT_SAMPLE - 1]
-        for k, hashes in enumerate(self.hashes):
-            kept = hashes <= self.last
-            self.hashes[k], self.values[k] = hashes[kept], self.values[k][kept]
-        self.n_rows = sum(map(len, self.hashes))
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -39,9 +39,14 @@ class Cuts(NamedTuple):
 
 def cuts_of(like: Any) -> Cuts:
     """The cuts of a binned data set."""
-    cuts = getattr(getattr(like, "stored", None), "cuts", None)
-    if not isinstance(cuts, Cuts):
+    if not getattr(like, "is_binned", False):
         raise DataError(f"cuts are taken from a binned data set, such as train.binned(); found {like!r:.80}.")
+    return cuts_of_bins(like.stored)
+
+
+def cuts_of_bins(stored: Any) -> Cuts:
+    """The cuts of binned features."""
+    cuts: Cuts = stored.cuts
     return cuts
 
 

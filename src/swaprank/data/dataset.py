@@ -27,7 +27,7 @@ from swaprank.data.grouping import (
 )
 from swaprank.data.ids import document_ids
 from swaprank.data.matching import position_among, position_of
-from swaprank.data.pairs import Pairs, check_pairs, pairs_within
+from swaprank.data.pairs import Pairs, check_pairs, pairs_in_order, pairs_within
 from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import THE_DATA, DataError
 from swaprank.peer_names import check_arguments
@@ -57,7 +57,8 @@ class Dataset(ReadOnly):
         query_weight: Training weights, one per query in the order in which the queries first appear, or by query id;
             or the name of a side column. They multiply sample_weight.
         base_score: Initial scores for training, one per row.
-        docid: Document ids, one per row: integers or text, empty text for none. They may repeat.
+        docid: Document ids, one per row: integers or text, empty text for none. They may repeat. If those of a query
+            differ, the order of its rows does not matter to trees.
         pairs: Preferences (i, j, p, w): row i is above row j with probability p, and counts w. Both are 1 by default.
         columns: Side columns by name, one value per row: numbers, dates or text that are no features. Segments, prices,
             the scores of another ranking: evaluation, metrics and weights name them.
@@ -380,6 +381,26 @@ class Dataset(ReadOnly):
         given[self.order] = values
         return given
 
+    def by_docid(self) -> Dataset:
+        """The same rows, with the documents of each query in an order that their ids decide, if there are ids.
+
+        It is the order of hashes of the ids, which says nothing of labels. Documents of a query with the same id, or
+        without one, keep their order. Trees are trained in this order, so that the order of the rows does not matter.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[7, 7, 7], docid=["a", "b", "c"])
+        >>> data.by_docid().rows(0).tolist()
+        [2, 1, 0]
+        """
+        if self.docid is None:
+            return self
+        # Imported here because importing Numba takes time.
+        from swaprank.data.document_places import query_keys
+
+        order = np.lexsort((query_keys(self.docid), query_of_row(self.indptr, self.order))).astype(np.int64)
+        pairs = None if self.pairs is None else pairs_in_order(self.pairs, order)
+        return self._with(order=order, pairs=pairs)
+
     def subset(self, queries: Any) -> Dataset:
         """The chosen queries with all their rows: given by positions, a slice, or a boolean mask over queries.
 
@@ -430,7 +451,10 @@ class Dataset(ReadOnly):
             return self._with(stored=stored.binned(cuts, n_threads))
         if self.is_binned:
             return self
-        cuts = self.stored.find_cuts(self.places, self.order, checked_bins(max_bins), n_threads, ALONE)
+        # Imported here because importing Numba takes time.
+        from swaprank.data.document_places import sampled_places
+
+        cuts = self.stored.find_cuts(sampled_places(self), self.order, checked_bins(max_bins), n_threads, ALONE)
         return self._with(stored=self.stored.binned(cuts, n_threads))
 
     def save_bins(self, path: str | os.PathLike[str]) -> None:

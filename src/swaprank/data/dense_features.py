@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Features, Ints, row_blocks
+from swaprank.arrays import AnyArray, Bools, Bytes, Features, Ints, row_blocks
 from swaprank.collective import Collective, allgather
 from swaprank.data.categories import Categories, encoded
 from swaprank.data.stored_features import AllCategories, Codes, Compute, FeatureCounts, Names, StoredFeatures
@@ -80,6 +80,13 @@ class DenseFeatures(StoredFeatures):
         missing = bin_rows(self.matrix, cuts, blocks, n_threads, order=order)
         codes = np.ascontiguousarray(self.matrix[:, self.categorical][slice(None) if order is None else order].T)
         return BinnedFeatures(self.names, self.categories, blocks, cuts, missing, codes)
+
+    def write_bins(self, cuts: "Cuts", blocks: Bytes, codes: Features, first: int, n_threads: int | None) -> Ints:
+        """See `StoredFeatures`."""
+        from swaprank.data.binned_features import bin_rows
+
+        codes[:, first : first + self.n_rows] = self.matrix[:, self.categorical].T
+        return bin_rows(self.matrix, cuts, blocks, n_threads, first=first)
 
     def any_missing(self) -> Bools:
         """See `StoredFeatures`."""

@@ -1,18 +1,23 @@
 """Random numbers of documents that do not depend on where the documents are stored.
 
 Every random choice about a document comes from a hash of its place: its query id and its position in the list of the
-query. So the choices are the same in whatever order the queries come, and on whichever machine a query is.
+query. So the choices are the same in whatever order the queries come, and on whichever machine a query is. If documents
+have ids, trees take the positions in the order of hashes of these, see `Dataset.by_docid`: then the order of the rows
+does not matter either.
 
     place of a document    key of its query + position in the query, from 0        key = hash of the id as text
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.ids import id_text
 from swaprank.kernels import kernel
+
+if TYPE_CHECKING:
+    from swaprank.data.dataset import Dataset
 
 _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 """Constants of the hash FNV-1a, here over code points."""
@@ -24,6 +29,28 @@ class Places(NamedTuple):
     indptr: Ints
     keys: AnyArray
     """uint64, one per query."""
+
+
+def sampled_places(data: "Dataset", offset: int = 0) -> Places:
+    """The places by which rows are sampled; `offset` documents of the first query came before.
+
+    Documents with ids are sampled by these: a block of rows may have a part of a query, and then not know their order.
+
+    >>> import swaprank as sr
+    >>> from swaprank.data.document_places import sampled_places
+    >>> one, other = (sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7], docid=ids) for ids in (["a", "b"], ["b", "a"]))
+    >>> bool((sampled_places(one).keys == sampled_places(other).keys[::-1]).all())
+    True
+    """
+    indptr, keys = data.places
+    if data.docid is None:
+        return Places(indptr, np.concatenate((keys[:1] + np.uint64(offset), keys[1:])))
+    query = np.repeat(np.arange(len(keys)), np.diff(indptr))
+    position = np.arange(len(query)) - indptr[query] + np.where(query == 0, offset, 0)
+    ids = data.by_query(data.docid).astype(np.str_)
+    return Places(
+        np.arange(len(query) + 1), keys[query] + np.where(ids == "", position.astype(np.uint64), query_keys(ids))
+    )
 
 
 def query_keys(qids: AnyArray) -> AnyArray:
@@ -40,12 +67,18 @@ def query_keys(qids: AnyArray) -> AnyArray:
     points = texts.view(np.uint32).reshape(len(texts), -1)
     keys = np.full(len(texts), _OFFSET)
     for column in points.T:
-        mixed = (keys ^ column.astype(np.uint64)) * _PRIME
-        keys = np.where(column > 0, mixed, keys)
-    # The last step of splitmix64: neighbouring ids get keys far from each other.
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+        longer = (keys ^ column.astype(np.uint64)) * _PRIME
+        keys = np.where(column > 0, longer, keys)
+    # Neighbouring ids get keys far from each other.
+    return mixed(keys)
+
+
+def mixed(bits: AnyArray) -> AnyArray:
+    """The last step of splitmix64: each bit of a number changes half of the bits of its hash."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    hashes: AnyArray = bits ^ (bits >> np.uint64(31))
+    return hashes
 
 
 def random_fractions(keys: AnyArray, seed: int) -> Floats:

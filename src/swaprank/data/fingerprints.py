@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray
-from swaprank.collective import Collective
+from swaprank.arrays import AnyArray, Bytes, Floats, Ints
+from swaprank.collective import Collective, allgather_json
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import hash_places
+from swaprank.data.document_places import hash_places, mixed
+from swaprank.kernels import kernel
+from swaprank.threads import row_chunks, run_in_threads
 
 
 def data_digest(data: Dataset) -> str:
@@ -59,35 +61,76 @@ def data_fingerprint(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _is_number(values: AnyArray) -> bool:
-    return values.dtype.kind in "iufb"
+def shared_fingerprint(
+    name: str, data: Dataset, bins: Bytes, start: Floats, collective: Collective, n_threads: int = 1
+) -> dict[str, Any]:
+    """Sizes of all workers' data, and a hash of each of its columns, for any division and order of the queries.
 
+    A hash is the sum, modulo 2^64, of one hash for each document: of its place and its value.
 
-def shared_fingerprint(name: str, data: Dataset, collective: Collective) -> dict[str, Any]:
-    """Sizes and a hash of the labels and weights of all workers' data, in any order of the queries.
+    Args:
+        name: The name of the data in the entries.
+        data: The shard of this worker.
+        bins: (n_blocks, n_rows, 16): the bins of its features, grouped by query.
+        start: The scores that training starts from, grouped by query.
+        collective: The workers.
+        n_threads: The number of threads.
 
-    >>> import swaprank as sr
+    >>> import numpy as np, swaprank as sr
     >>> from swaprank.collective import ALONE
     >>> from swaprank.data.fingerprints import shared_fingerprint
-    >>> found = shared_fingerprint("train", sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7]), ALONE)
+    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7])
+    >>> found = shared_fingerprint("train", data, data.binned().stored.blocks, np.zeros(2), ALONE)
     >>> found["documents of train"], found["queries of train"], len(found["labels of train"])
     (2, 1, 16)
     """
-    hashes = np.empty(len(data), np.uint64)
-    hash_places(data.places, 0, 0, len(data), hashes)
-    mixed = np.zeros(len(data), np.uint64)
-    # Side columns of numbers may be labels of goals.
-    side = [data.columns[name].astype(np.float64) for name in sorted(data.columns) if _is_number(data.columns[name])]
-    for number, values in enumerate((data.labels, data.sample_weight, data.base_score, *side)):
-        if values is not None:
-            bits = np.ascontiguousarray(data.by_query(values)).view(np.uint64)
-            # An odd factor for each column: two that changed places differ.
-            mixed += (hashes ^ bits) * np.uint64(0x9E3779B97F4A7C15 ^ (max(0, number - 2) << 20))
-    sums = np.array([len(data), data.n_queries, mixed.sum().view(np.int64)])
-    collective.add(sums)
-    n_documents, n_queries, mixture = sums.tolist()
+    places = np.empty(len(data), np.uint64)
+    hash_places(data.places, 0, 0, len(data), places)
+    rows = places.copy()
+    words = bins.view(np.int64)
+    run_in_threads(add_words, [(words, *chunk, rows) for chunk in row_chunks(len(rows), n_threads)])
+    sums = {"features": _sum_of(rows), "scores at the start": _sum_of(places ^ _bits(start))}
+    for column, values in _columns(data).items():
+        sums[column] = _sum_of(places ^ _bits(data.by_query(values)))
+    if data.pairs is not None:
+        above, below, probability, weight = data.pairs
+        given = data.as_given(places)
+        sums["pairs"] = _sum_of(mixed(mixed(mixed(given[above]) ^ given[below]) ^ _bits(probability)) ^ _bits(weight))
+    of_workers = allgather_json(collective, {"documents": len(data), "queries": data.n_queries, **sums})
+    found = {column: sum(of_worker.get(column, 0) for of_worker in of_workers) for column in of_workers[0]}
     return {
-        f"documents of {name}": n_documents,
-        f"queries of {name}": n_queries,
-        f"labels of {name}": f"{mixture % 2**64:016x}",
+        f"{column} of {name}": total if column in ("documents", "queries") else f"{total % 2**64:016x}"
+        for column, total in found.items()
     }
+
+
+def _columns(data: Dataset) -> dict[str, AnyArray]:
+    """What models may depend on beside the bins of features; side columns of numbers may be labels of goals."""
+    found: dict[str, AnyArray | None] = {"labels": data.labels, "sample_weight": data.sample_weight}
+    found |= {f"categories '{data.feature_names[feature]}'": data.column(feature) for feature in data.categorical}
+    found |= {f"column '{name}'": values for name, values in data.columns.items() if values.dtype.kind in "iufb"}
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def _bits(values: AnyArray) -> AnyArray:
+    """Numbers as 64 bits; those that are equal, and all that are missing, have the same."""
+    numbers = values.astype(np.float64) + 0.0
+    numbers[np.isnan(numbers)] = np.nan
+    return numbers.view(np.uint64)
+
+
+def _sum_of(bits: AnyArray) -> int:
+    return int(mixed(bits).sum(dtype=np.uint64))
+
+
+@kernel
+def add_words(words: Ints, start: int, stop: int, hashes: AnyArray) -> None:
+    """Mix the words (n_blocks, n_rows, 2) of each row from start to stop into its hash, one after the other."""
+    for block in words:
+        for row in range(np.uint64(start), np.uint64(stop)):
+            bits = hashes[row]
+            for word in (0, 1):
+                # A bijection of each word and of what was before: no word is lost, and their order counts.
+                bits = (bits ^ np.uint64(block[row, word])) * np.uint64(0x9E3779B97F4A7C15)
+                bits ^= bits >> np.uint64(32)
+            hashes[row] = bits

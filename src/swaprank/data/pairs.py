@@ -74,6 +74,20 @@ def pairs_within(pairs: Pairs, rows: Ints, n_rows: int) -> Pairs:
     return Pairs(new_row[pairs.above[kept]], new_row[pairs.below[kept]], pairs.probability[kept], pairs.weight[kept])
 
 
+def pairs_in_order(pairs: Pairs, order: Ints) -> Pairs:
+    """The same pairs, in an order that depends on the places of their documents only.
+
+    >>> import numpy as np, swaprank as sr
+    >>> from swaprank.data.pairs import pairs_in_order
+    >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 0], qid=[5, 5, 5], pairs=[(2, 1), (0, 1), (0, 2)])
+    >>> pairs_in_order(data.pairs, np.array([0, 2, 1])).below.tolist()
+    [2, 1, 1]
+    """
+    place = np.argsort(order)
+    chosen = np.lexsort((pairs.weight, pairs.probability, place[pairs.below], place[pairs.above]))
+    return Pairs(pairs.above[chosen], pairs.below[chosen], pairs.probability[chosen], pairs.weight[chosen])
+
+
 def pairs_by_query(pairs: Pairs, indptr: Ints, order: Ints | None) -> PairLists:
     """The pairs of a data set, given how its rows are grouped; the pairs of a document keep their order.
 

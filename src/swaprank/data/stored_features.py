@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Features, Ints, ReadOnly
+from swaprank.arrays import AnyArray, Bools, Bytes, Features, Ints, ReadOnly
 from swaprank.collective import Collective
 from swaprank.data.categories import CATEGORICAL, OTHERS, Categories, extended, recoded
 from swaprank.data.matching import matching_columns, numbered_names
@@ -111,6 +111,13 @@ class StoredFeatures(ReadOnly, ABC):
     @abstractmethod
     def binned(self, cuts: Cuts, n_threads: int | None, order: Ints | None = None) -> BinnedFeatures:
         """The bins between the cuts, with the rows in an order if there is one."""
+
+    @abstractmethod
+    def write_bins(self, cuts: Cuts, blocks: Bytes, codes: Features, first: int, n_threads: int | None) -> Ints:
+        """Write the bins between the cuts, and the codes of categories, to the rows from `first` on.
+
+        Returns 1 for features with missing values.
+        """
 
     @abstractmethod
     def any_missing(self) -> Bools:

@@ -1,4 +1,4 @@
-"""The attributes of ONNX's tree ensembles as trees; files are data from strangers.
+"""The attributes of ONNX's tree ensembles as trees; files are not trusted.
 
 TreeEnsembleRegressor (ai.onnx.ml 1 and 3) lists nodes and leaves, each with the number of its tree and its own number.
 TreeEnsemble (ai.onnx.ml 5) lists the nodes and the leaves of all trees, which are known by their positions.

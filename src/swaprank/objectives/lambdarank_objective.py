@@ -344,7 +344,7 @@ class LambdaRankObjective(Objective):
 
 
 def default_horizon(metric: Metric) -> int | None:
-    """The depth to which trees learn a metric: rank 30 if its cut-off is above that; None for the metric as it is.
+    """The depth to which trees learn a metric: 30 if its cut-off is at a smaller rank; None for the metric as it is.
 
     With few ranks that count, few pairs have a gradient, and trees learn little from most documents. Precision, recall
     and success are about their cut-off, and so are a user's own metrics, as far as we know.

@@ -69,7 +69,8 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     horizon: int | None = parameter(
         default=None,
         text="How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that "
-        'is measured stays as it is. If None: 30 for a cut-off above that, see `default_horizon`. For "lambda" only.',
+        "is measured stays as it is. If None: 30 for a metric whose cut-off is at a smaller rank; other metrics are "
+        'learned as they are, and so are precision, recall, success and metrics of your own. For "lambda" only.',
     )
     leaf_smoothing: float | None = parameter(
         default=None,
@@ -97,7 +98,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         default=None,
         text="Random splits: the best splits of features are compared with noise in the root of their gains, in units "
         'of what gradients without any signal would have. If None: for "lambda" 1 for up to 30,000 documents, and '
-        "falling in proportion for more, to 0 from 600,000 documents on; 0 for other objectives.",
+        "falling in proportion for more, and 0 for more than about 600,000; 0 for other objectives.",
     )
     squared_error: float | None = parameter(
         default=None,

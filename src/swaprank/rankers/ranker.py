@@ -310,7 +310,7 @@ class Ranker(Parameters, BaseEstimator, ABC):
         missing: Literal["refuse", "zero"] = "refuse",
         request: bool = False,
     ) -> None:
-        """Write the model for another system, which then gives the same scores.
+        """Write the model for another system, which then gives the same scores, up to the rounding of its arithmetic.
 
         What the system cannot hold raises an ExportError, and what it may score differently an ExportWarning, both with
         what to do.

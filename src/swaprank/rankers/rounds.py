@@ -23,7 +23,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Hint, ParameterError
+from swaprank.errors import DataError, Hint, ModelFileError, ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric, mean_of_each
 from swaprank.metrics.relevance import GivenPairs
 from swaprank.model_files.container import check_target
@@ -336,4 +336,7 @@ def as_checkpoint(path: str | os.PathLike[str] | None, every: int = 10) -> Check
     if path is None:
         return None
     check_target(path)
-    return Checkpoint(Path(path), int(every))
+    file = Path(path)
+    if file.is_file() and file.stat().st_size == 0:
+        raise ModelFileError(f"{file}: the checkpoint is empty, so nothing can go on from it. Delete it to start over.")
+    return Checkpoint(file, int(every))

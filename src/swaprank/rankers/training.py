@@ -105,6 +105,7 @@ class TrainableRanker(Ranker):
         sample_weight: Any = None,
         query_weight: Any = None,
         base_score: Any = None,
+        docid: Any = None,
         categorical_features: Iterable[str | int] | None = None,
         valid: Any = None,
         eval_set: Any = None,
@@ -128,8 +129,8 @@ class TrainableRanker(Ranker):
 
         Args:
             X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster:
-                `Parts`, or a Dask data frame. In place of arrays, y, qid, sample_weight and base_score may be names of
-                columns of a table; those of a Dask data frame are.
+                `Parts`, or a Dask data frame. In place of arrays, y, qid, sample_weight, base_score and docid may be
+                names of columns of a table; those of a Dask data frame are.
             y: Labels, one per row; or the name of a column of X. A table may have them in a column "label".
             qid: Query ids, one per row; or the name of a column of X, by default "qid" if y is one.
             group: Instead of qid: the number of rows of each query.
@@ -137,6 +138,8 @@ class TrainableRanker(Ranker):
             query_weight: How much each query counts, in the order in which the queries first appear, or by query id; or
                 the name of a column of X.
             base_score: Scores to start from, one per row.
+            docid: Document ids, one per row. If those of each query differ, the order of its rows does not matter to
+                trees.
             categorical_features: Features whose values are categories, by name or by position from 0; columns of text
                 need not be declared. Only trees take them.
             valid: A data set, or several by name, measured after every round: a Dataset, a tuple (X, y, qid), or a
@@ -169,6 +172,7 @@ class TrainableRanker(Ranker):
             "sample_weight": sample_weight,
             "query_weight": query_weight,
             "base_score": base_score,
+            "docid": docid,
             "categorical_features": categorical_features,
         }
         self.check_parameters()
@@ -251,6 +255,11 @@ class TrainableRanker(Ranker):
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
+        if self.can.workers:
+            data = data.by_docid()
+            # For a metric in which tied documents stay in the order of the rows, this order is what matters.
+            if not any(metric.ties == "input" for metric in chosen):
+                valid = {name: each.by_docid() for name, each in valid.items()}
         needs = self._needs(data, base, collective)
         optimized = self.training_metric() if needs == "metric" else None
         check_learnable(data, needs, optimized, collective)

@@ -15,6 +15,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.collective import allgather, total
+from swaprank.data.cuts import Cuts
 from swaprank.data.fingerprints import shared_fingerprint
 from swaprank.errors import ModelFileError
 from swaprank.files import existing_file
@@ -36,10 +37,16 @@ _MAY_CHANGE = ("n_trees",)
 """More or fewer trees do not change the first ones."""
 
 
+Configuration = dict[str, Any]
+"""Everything that the trees depend on, as plain JSON values."""
+
+
 def kept_trees(
-    ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured, n_trees: int
+    configuration: Configuration | None, request: FitRequest, booster: Booster, measured: Measured, n_trees: int
 ) -> list[GrownTree]:
     """At most so many trees of the checkpoint, if there is one, with what was measured; the first worker reads it."""
+    if configuration is None:
+        return []
     checkpoint, collective = request.checkpoint, request.collective
     content = b""
     if checkpoint is not None and collective.rank == 0 and checkpoint.path.exists():
@@ -52,7 +59,7 @@ def kept_trees(
         kind, meta, arrays = parse_model(content)
         if kind != KIND:
             raise ModelFileError(f"this is a model ({kind}), not a checkpoint.")
-        check_configuration(where, meta["configuration"], configuration(ranker, request, booster))
+        check_configuration(where, meta["configuration"], configuration)
         trees = _trees(meta, arrays, booster)[:n_trees]
     except (ModelFileError, KeyError) as error:
         raise ModelFileError(f"{where}: ", error, " Delete it to start over.") from None
@@ -65,14 +72,14 @@ def kept_trees(
 
 
 def saving(
-    ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured, trees: Sequence[GrownTree]
+    configuration: Configuration | None,
+    request: FitRequest,
+    booster: Booster,
+    measured: Measured,
+    trees: Sequence[GrownTree],
 ) -> list[Callback]:
     """The callback that writes the checkpoint, if there is one."""
     checkpoint = request.checkpoint
-    # All workers take part in the sums of the configuration.
-    if total(request.collective, int(checkpoint is not None)) == 0:
-        return []
-    found = configuration(ranker, request, booster)
     if checkpoint is None or request.collective.rank > 0:
         return []
 
@@ -86,35 +93,40 @@ def saving(
             "sets": np.concatenate([each.tree.sets[: each.n_leaves - 1] for each in trees]) > 0,
         }
         at_start = measured.at_start if np.isfinite(measured.at_start) else None
-        content = {"configuration": found, "history": measured.history, "at_start": at_start, "model": meta}
+        content = {"configuration": configuration, "history": measured.history, "at_start": at_start, "model": meta}
         write_model(checkpoint.path, KIND, content, {**arrays, **binned})
 
     return [write]
 
 
-def configuration(ranker: TreeRanker, request: FitRequest, booster: Booster) -> dict[str, Any]:
-    """Everything that the trees depend on, as plain JSON values."""
+def configuration_of(
+    ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured
+) -> Configuration | None:
+    """The configuration, found before the first tree; None if no worker has a checkpoint."""
+    collective, n_threads = request.collective, booster.n_threads
+    # All workers take part in the sums.
+    if total(collective, int(request.checkpoint is not None)) == 0:
+        return None
     given = saved_parameters(ranker, request.seed)
     parameters = {name: each for name, each in given.items() if name not in _MAY_CHANGE}
-    base = getattr(request.base, "model_", None)
-    cuts = hashlib.sha256(booster.bins.cuts.tobytes() + booster.bins.n_bins.tobytes())
-    return plain_values(
-        {
-            "ranker": ranker.kind,
-            **parameters,
-            "base_ranker": None if base is None else _digest(base.to_parts().arrays),
-            "metrics": [str(metric) for metric in request.metrics],
-            "features": list(request.data.feature_names),
-            "cuts of features": cuts.hexdigest()[:16],
-            **shared_fingerprint("train", request.data, request.collective),
-            **{
-                name: value
-                for of_set, each in request.valid.items()
-                for name, value in shared_fingerprint(of_set, each, request.collective).items()
-            },
-            "swaprank": __version__,
-        }
-    )
+    base, data = getattr(request.base, "model_", None), request.data
+    cuts = Cuts(booster.bins.cuts, booster.bins.n_bins, booster.rules.max_bins)
+    found = {
+        "ranker": ranker.kind,
+        **parameters,
+        "base_ranker": None if base is None else _digest(base.to_parts().arrays),
+        "metrics": [str(metric) for metric in request.metrics],
+        "features": list(data.feature_names),
+        "categories": hashlib.sha256(repr(sorted(data.categories.items())).encode()).hexdigest()[:16],
+        "cuts of features": hashlib.sha256(cuts.values.tobytes() + cuts.n_bins.tobytes()).hexdigest()[:16],
+        **shared_fingerprint("train", data, booster.bins.blocks, booster.scores, collective, n_threads),
+    }
+    for name, other in request.valid.items():
+        bins = other.stored.binned(cuts, n_threads, other.order).blocks
+        start = other.by_query(measured.scores[name])
+        found |= shared_fingerprint(name, other, bins, start, collective, n_threads)
+    found["swaprank"] = __version__
+    return plain_values(found)
 
 
 def _digest(arrays: dict[str, AnyArray]) -> str:

@@ -25,7 +25,7 @@ from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.rounds import Measured, Patience, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
-from swaprank.rankers.tree_checkpoints import kept_trees, saving
+from swaprank.rankers.tree_checkpoints import configuration_of, kept_trees, saving
 from swaprank.rankers.tree_constraints import (
     InteractionConstraints,
     MonotoneConstraints,
@@ -232,7 +232,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         trees: list[GrownTree] = []
         start = None if self.boosts else booster.scores.copy()
         add_to_measured = self._measuring(measured, booster.n_threads)
-        for known in kept_trees(self, request, booster, measured, n_trees):
+        configuration = configuration_of(self, request, booster, measured)
+        for known in kept_trees(configuration, request, booster, measured, n_trees):
             trees.append(known)
             booster.add_known_tree(known)
             add_to_measured(len(trees), known.forest)
@@ -247,7 +248,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             add_to_measured(number, trees[-1].forest)
 
         # First the checkpoint: a callback of the user may raise.
-        callbacks = [*saving(self, request, booster, measured, trees), *request.callbacks]
+        callbacks = [*saving(configuration, request, booster, measured, trees), *request.callbacks]
         patience, n_done = self.early_stopping_rounds, len(trees)
         interrupted = run_rounds(n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
         return trees, interrupted
@@ -298,7 +299,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         if any(goal.at_least is not None for goal in self._goals()):
             raise ParameterError("a model with a floor for a goal cannot be refitted: train it again.")
-        data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
+        data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight).by_docid()
         n_base = self.n_trees_ - self.best_round_
         chosen = self._choose(Facts(len(data), self.n_trees_, False, self.chosen_), "leafwise")
         rules = self._rules(chosen)

@@ -16,12 +16,21 @@ import numpy as np
 from swaprank.arrays import Features, Ints
 from swaprank.data.blocks import Block, BlockSource, SampledFeatures, rows_at_once
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Hint, import_extra
+from swaprank.errors import DataError, Hint, by_line, by_row, import_extra
 from swaprank.files import content_suffix
 from swaprank.reading.group_sizes import FileQueries
-from swaprank.reading.letor import letor_dataset, parsed_texts
+from swaprank.reading.letor import letor_dataset, no_lines, parsed_texts
 from swaprank.reading.parsing_status import LetorFormat
-from swaprank.reading.tables import Roles, is_separated, parsed_text, readable, table_dataset
+from swaprank.reading.tables import (
+    Roles,
+    is_separated,
+    no_rows,
+    parsed_text,
+    readable,
+    stored_index,
+    table_dataset,
+    without_index,
+)
 from swaprank.reading.text_files import Text, TextInMemory, check_is_text, opened_unchanged, text_blocks, text_pieces
 
 if TYPE_CHECKING:
@@ -51,6 +60,10 @@ class LetorBlocks(BlockSource):
             if len(self._firsts) > 1:
                 return
 
+    def no_documents(self) -> DataError:
+        """See `BlockSource`."""
+        return no_lines(self._files[0])
+
     def settled(self) -> bool:
         """See `BlockSource`: not if some blocks were numbered from 1, before there was a feature 0."""
         if len(self._firsts) > 1:
@@ -60,6 +73,8 @@ class LetorBlocks(BlockSource):
         return True
 
     def _blocks_of(self, file: Path) -> Iterator[Block]:
+        if _is_nothing(file):
+            return
         queries = FileQueries(file)
         n_documents = 0
         form = self._form._replace(with_qid=queries.sizes is None)
@@ -73,8 +88,6 @@ class LetorBlocks(BlockSource):
             data = letor_dataset(features, parsed.labels, qid, parsed.first, form, where, categorical=categorical)
             yield Block(data, str(file))
             n_documents += len(parsed.labels)
-        if not n_documents:
-            raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
         queries.check_total(n_documents)
 
     def _widened(self, parsed: ParsedBlock) -> Features:
@@ -87,6 +100,11 @@ class LetorBlocks(BlockSource):
         features = np.full((len(found), self._width), self.fill, np.float32)
         features[:, : found.shape[1]] = found
         return features
+
+
+def _is_nothing(file: Path) -> bool:
+    """True for a part of a data set that is an empty file."""
+    return file.stat().st_size == 0
 
 
 def _pieces_of_text(file: Path) -> Iterator[Text]:
@@ -109,14 +127,6 @@ class TableBlocks(BlockSource):
     """Files of tables."""
 
     def __init__(self, files: Sequence[Path], roles: Roles) -> None:
-        if roles.docid is not None:
-            raise DataError(
-                "binned data has no document ids: give ",
-                Hint("ignore", [roles.docid], f"--ignore {roles.docid}"),
-                " instead of ",
-                Hint("docid", roles.docid),
-                ".",
-            )
         if roles.query_weight is not None:
             raise DataError(
                 "data in blocks has weights of rows: give ",
@@ -129,14 +139,18 @@ class TableBlocks(BlockSource):
 
     def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
         """See `BlockSource`."""
+        ids = [self._roles.qid, self._roles.docid, *self._roles.categorical_features]
         for file in self._files:
+            if is_separated(file) and _is_nothing(file):
+                continue
             part, start = _TableFile(file, self._roles, may_warn=is_first_pass), 0
-            for table in table_blocks(file, [self._roles.qid, *self._roles.categorical_features]):
-                where = f"{file}, from row {start:,} on" if start else str(file)
-                yield part.sample_block(table, where) if is_first_pass else part.whole_block(table, where)
+            for table in table_blocks(file, [name for name in ids if name is not None]):
+                yield part.sample_block(table, start) if is_first_pass else part.whole_block(table, start)
                 start += len(table)
-            if not start:
-                raise DataError(f"{file}: it has no documents: expected rows below the column names.")
+
+    def no_documents(self) -> DataError:
+        """See `BlockSource`."""
+        return no_rows(self._files[0])
 
 
 @final
@@ -144,42 +158,48 @@ class _TableFile:
     """One file of tables, which become blocks."""
 
     def __init__(self, file: Path, roles: Roles, *, may_warn: bool) -> None:
-        self._file, self._roles, self._may_warn = file, roles, may_warn
+        self._file, self._may_warn = file, may_warn
+        self._roles = without_index(stored_index(file), roles)
         self._names: tuple[str, ...] | None = None
 
-    def whole_block(self, table: polars.DataFrame, where: str) -> Block:
-        return Block(self._with_features(table, where), str(self._file))
+    def whole_block(self, table: polars.DataFrame, start: int) -> Block:
+        """The rows of a file from `start` on."""
+        return Block(self._with_features(table, start), str(self._file))
 
-    def sample_block(self, table: polars.DataFrame, where: str) -> Block:
+    def sample_block(self, table: polars.DataFrame, start: int) -> Block:
         """A block of which only the rows that are sampled get features, unless all are needed for their categories."""
         if self._names is None:
-            first = self._dataset(table[:1], self._roles, where)
+            first = self._dataset(table[:1], self._roles, start)
             self._names = () if first.categories else first.feature_names
         if not self._names:
-            return self.whole_block(table, where)
+            return self.whole_block(table, start)
         only_judged = self._roles._replace(judgements_only=True, features=None, ignore=())
-        judged = self._dataset(table, only_judged, where)
-        sampled = SampledFeatures(self._names, lambda rows: self._sampled(table, rows, where))
+        judged = self._dataset(table, only_judged, start)
+        sampled = SampledFeatures(self._names, lambda rows: self._sampled(table, rows, start))
         return Block(judged, str(self._file), sampled)
 
-    def _sampled(self, table: polars.DataFrame, rows: Ints, where: str) -> Features:
+    def _sampled(self, table: polars.DataFrame, rows: Ints, start: int) -> Features:
         if len(rows) == 0:
             return np.empty((0, len(self._names or ())), np.float32)
-        return self._with_features(table[rows], where).features
+        return self._with_features(table[rows], start, rows).features
 
-    def _with_features(self, table: polars.DataFrame, where: str) -> Dataset:
+    def _with_features(self, table: polars.DataFrame, start: int, rows: Ints | None = None) -> Dataset:
         """Warns about the features of the first block only."""
         may_warn, self._may_warn = self._may_warn, False
-        return self._dataset(table, self._roles, where, may_warn=may_warn)
+        return self._dataset(table, self._roles, start, rows, may_warn=may_warn)
 
-    def _dataset(self, table: polars.DataFrame, roles: Roles, where: str, *, may_warn: bool = False) -> Dataset:
+    def _dataset(
+        self, table: polars.DataFrame, roles: Roles, start: int, rows: Ints | None = None, *, may_warn: bool = False
+    ) -> Dataset:
         try:
             with warnings.catch_warnings():
                 if not may_warn:
                     warnings.simplefilter("ignore")
                 return table_dataset(table, roles, is_text=is_separated(self._file), is_part=True)
         except DataError as error:
-            raise DataError(f"{where}: ", error) from None
+            error = by_row(error, start, rows)
+            # The names of the columns are in line 1.
+            raise DataError(f"{self._file}: ", by_line(error, 2) if is_separated(self._file) else error) from None
 
 
 def table_blocks(

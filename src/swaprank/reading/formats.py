@@ -65,6 +65,12 @@ def part_files(path: Paths) -> list[Path]:
     for file in files:
         if is_stream(file):
             raise DataError(f"{file} can be read only once, but bins take two readings: save it to a file.")
+        if is_bins(file):
+            raise DataError(
+                f"{file} holds bins already: ",
+                Wording("read it without binned, or several files with sr.Parts.read", "it is used as it is"),
+                ".",
+            )
         _check_ending(file)
     if len(set(files)) < len(files):
         raise DataError(f"{next(file for file in files if files.count(file) > 1)} is given twice.")
@@ -72,7 +78,7 @@ def part_files(path: Paths) -> list[Path]:
 
 
 def _check_ending(file: Path) -> None:
-    known = (*TEXT_SUFFIXES, *TABLE_SUFFIXES)
+    known = (*TEXT_SUFFIXES, *TABLE_SUFFIXES, BINS_SUFFIX)
     if content_suffix(file) not in known and side_file(file) is None:
         ending = "".join(file.suffixes)
         raise DataError(f"{file}: the ending '{ending}' is unknown; parts of a data set end in {', '.join(known)}.")

@@ -16,7 +16,15 @@ from swaprank.errors import DataError
 from swaprank.files import existing_file
 from swaprank.reading.group_sizes import FileQueries
 from swaprank.reading.parsing_status import LARGEST_INDEX, BadLineError, LetorFormat, bad_line_error
-from swaprank.reading.text_files import BYTE_ORDER_MARK, Text, TextFile, count_lines, pieces, whole_texts
+from swaprank.reading.text_files import (
+    BYTE_ORDER_MARK,
+    NoDocumentsError,
+    Text,
+    TextFile,
+    count_lines,
+    pieces,
+    whole_texts,
+)
 from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
@@ -66,7 +74,7 @@ def read_letor(
     form = checked_format(LetorFormat(queries.sizes is None, absent, n_features, zero_based, unlabeled))
     blocks = list(parsed_texts(file, form, whole_texts(file), n_threads))
     if not blocks:
-        raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
+        raise no_lines(file)
     if any(block.first != blocks[0].first for block in blocks):
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         form = form._replace(zero_based=True)
@@ -76,6 +84,11 @@ def read_letor(
     qid, docid, first = queries.of(blocks), _document_ids(blocks), blocks[0].first
     features = _joined_features(blocks, len(labels), form.absent)
     return letor_dataset(features, labels, qid, first, form, str(file), docid, categorical_features)
+
+
+def no_lines(file: Path) -> NoDocumentsError:
+    """The error about a file without documents."""
+    return NoDocumentsError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
 
 
 def letor_dataset(

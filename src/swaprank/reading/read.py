@@ -12,7 +12,7 @@ from swaprank.files import existing_file
 from swaprank.reading.formats import Paths, check_is_letor, is_bins, is_table, matching_options, no_columns
 from swaprank.reading.letor import read_letor
 from swaprank.reading.tables import read_table
-from swaprank.reading.text_files import is_stream, text_lines
+from swaprank.reading.text_files import NoDocumentsError, is_stream, text_lines
 from swaprank.reading.trec import read_qrels
 
 _QRELS_COLUMNS = 4
@@ -103,6 +103,14 @@ def read(
     if named:
         raise no_columns(file, named)
     return read_letor(file, unlabeled=unlabeled, **options, **categorical)
+
+
+def read_part(path: str | os.PathLike[str], **options: Any) -> Dataset | None:
+    """A part of a data set; None if it has no documents. `options` are those of `read`."""
+    try:
+        return read(path, **options)
+    except NoDocumentsError:
+        return None
 
 
 def _read_bins(path: str | os.PathLike[str], binned: bool | Dataset, options: Mapping[str, Any]) -> Dataset:

@@ -14,7 +14,7 @@ from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, Hint, Part, Row, Wording, by_line, did_you_mean, import_extra
 from swaprank.files import compression, content_suffix
 from swaprank.reading.separated_lines import check_lengths, check_names
-from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
+from swaprank.reading.text_files import NoDocumentsError, check_is_text, is_stream, opened_unchanged, text_blocks
 
 if TYPE_CHECKING:
     import polars
@@ -61,11 +61,48 @@ def read_table(file: Path, **columns: Any) -> Dataset:
         roles = roles._replace(categorical_features=())
     categorical = _names("categorical_features", roles.categorical_features)
     table = polars_table(file, [name for name in (roles.qid, roles.docid, *categorical) if name is not None])
+    if len(table) == 0:
+        raise no_rows(file)
+    roles = without_index(stored_index(file), roles)
     try:
         return table_dataset(table, roles, is_text=is_separated(file))
     except DataError as error:
         # The names of the columns are in line 1.
         raise DataError(f"{file}: ", by_line(error, 2) if is_separated(file) else error) from None
+
+
+def no_rows(file: Path) -> NoDocumentsError:
+    """The error about a file without rows."""
+    return NoDocumentsError(f"{file}: it has no documents: expected rows below the column names.")
+
+
+def without_index(index: Sequence[str], roles: Roles) -> Roles:
+    """The roles, where columns of an index are no features unless they are named as such."""
+    if roles.features is not None:
+        return roles
+    named = {*roles.ignore, roles.label, roles.qid, roles.docid, roles.sample_weight, *roles.side}
+    unnamed = [name for name in index if name not in named]
+    return roles._replace(ignore=(*_names("ignore", roles.ignore), *unnamed)) if unnamed else roles
+
+
+def stored_index(file: Path) -> list[str]:
+    """The columns of a Parquet or Arrow file that are the index of the pandas table it was made from."""
+    if is_separated(file):
+        return []
+    import_extra("pyarrow", f"{file}: this needs PyArrow: pip install 'swaprank[frames]'")
+    with readable(file):
+        if content_suffix(file) == ".parquet":
+            from pyarrow.parquet import read_schema
+
+            schema = read_schema(file)
+        else:
+            from pyarrow import OSFile, ipc
+
+            with OSFile(str(file)) as stream, ipc.open_file(stream) as opened:
+                schema = opened.schema
+    known = schema.pandas_metadata or {}
+    # A range is no column.
+    return [name for name in known.get("index_columns", []) if isinstance(name, str)]
 
 
 def is_separated(file: Path) -> bool:
@@ -77,8 +114,6 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
     """A data set from a table that was read from a file; all weights of a part of one may be 0."""
     import polars
 
-    if len(table) == 0:
-        raise DataError("it has no documents: expected rows below the column names.")
     label, features = roles.label, roles.features
     _check_roles(table, roles)
     table = table.drop(roles.ignore)
@@ -103,7 +138,7 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
         weight = roles.query_weight
         return Dataset(columns.X, columns.label, qid=qids, query_weight=weight, columns=columns.side, **columns.roles)
     # All weights of a part may be 0.
-    part = Dataset(columns.X, columns.label, qid=qids, columns=columns.side)
+    part = Dataset(columns.X, columns.label, qid=qids, docid=columns.roles["docid"], columns=columns.side)
     return part.replace(sample_weight=columns.roles["sample_weight"])
 
 

@@ -28,6 +28,11 @@ _PIECE_BYTES = 1 << 20
 """Few enough to stay in a core's cache between reading and parsing, and many enough that Python takes no time."""
 _TAIL_BYTES = 1 << 14
 
+
+class NoDocumentsError(DataError):
+    """A file that has nothing in it; as a part of a data set, it is none."""
+
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 HOW_TO_RECODE = "if the file is Latin-1, convert it with iconv -f latin1 -t utf-8"
@@ -75,7 +80,7 @@ def text_blocks(file: Path) -> Iterator[bytes]:
         empty = False
         yield block
     if empty:
-        raise DataError(f"{file} is empty: expected one document per line.")
+        raise NoDocumentsError(f"{file} is empty: expected one document per line.")
 
 
 def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
@@ -263,7 +268,7 @@ def whole_texts(file: Path) -> Iterator[Text]:
         text = TextFile(file, opened)
         check_is_text(text.reader()(0, min(4096, text.size)).tobytes(), file)
         if text.size == 0:
-            raise DataError(f"{file} is empty: expected one document per line.")
+            raise NoDocumentsError(f"{file} is empty: expected one document per line.")
         yield text
 
 

@@ -31,7 +31,7 @@ from swaprank.arrays import Bytes, Features, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, add_with_largest, allgather
 from swaprank.data.cuts import cut_points, sample_of_rows
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import random_fractions
+from swaprank.data.document_places import random_fractions, sampled_places
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS, BLOCK
 from swaprank.trees.splitting import NUMBER, SET
@@ -61,7 +61,7 @@ class Bins(NamedTuple):
 
 def make_bins(data: Dataset, max_bins: int, n_threads: int | None, collective: Collective = ALONE) -> Bins:
     """Cut every feature into at most `max_bins` bins, and bin the documents, grouped by query."""
-    cuts = data.stored.find_cuts(data.places, data.order, max_bins, n_threads, collective)
+    cuts = data.stored.find_cuts(sampled_places(data), data.order, max_bins, n_threads, collective)
     bins = data.stored.binned(cuts, n_threads, data.order)
     missing = np.array(bins.has_missing)
     collective.add(missing)

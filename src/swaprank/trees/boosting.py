@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places, hash_places, query_keys, random_bits, random_fractions
+from swaprank.data.document_places import Places, hash_places, query_keys, random_fractions
 from swaprank.data.row_values import LARGEST_TERM
 from swaprank.elementary import log
 from swaprank.errors import DataError
@@ -36,7 +36,8 @@ from swaprank.trees.routing import add_leaf_values, newton_steps, route_document
 from swaprank.trees.symmetric_growing import grow_symmetric
 from swaprank.trees.tree import Tree, as_forest, make_tree
 from swaprank.trees.tree_rules import TreeRules
-from swaprank.trees.workspace import Columns, Limits, WorkerSums, Workspace, make_workspace
+from swaprank.trees.worker_sums import WorkerSums
+from swaprank.trees.workspace import Columns, Limits, Workspace, make_workspace
 
 _VALUES_TO_SHARE = 1_000_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""
@@ -88,10 +89,11 @@ class Booster:
         self.n_leaves = int(np.max(rules.n_leaves))
         self.weights = self._weights(data)
         """Of documents in least-squares splits; empty for other splits."""
-        self.worker_sums = WorkerSums(collective, self.bins.n_bins)
+        self.worker_sums = WorkerSums(collective, self.bins.n_bins, self.layout.n_columns)
         self.work: Workspace = make_workspace(
-            n_rows, n_columns, self.n_leaves, self.n_threads, self.layout.set_size, n_groups, self.worker_sums.address
-        )
+            n_rows, self.bins.n_bins, n_columns, self.n_leaves, self.n_threads, self.layout.set_size, n_groups,
+            self.worker_sums.messages,
+        )  # fmt: skip
         self.worker_sums.work = self.work
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
@@ -132,26 +134,28 @@ class Booster:
             self.grad, curvature, self.taken, split_totals, self.places, rules.document_fraction,
             int(rng.integers(2**62)), self.n_threads, copy, self.collective, self.work.rows, self.packed, least_squares,
         )  # fmt: skip
-        columns = Columns(self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints)
+        columns = Columns(
+            self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints, self.feature_keys
+        )
         # The integer gains G² / H (or G² / n) are in units of hess_scale / grad_scale².
         with np.errstate(over="ignore", under="ignore"):
             unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
         if not (np.isfinite(unit) and unit > 0):
             raise DataError(DIVERGED)
         limits = Limits(
+            max_leaves=max_leaves,
             min_docs=max(1, round(rules.min_docs_in_leaf * share)),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
             min_gain=rules.min_gain * unit,
             l2=split_l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
-            **self._noise(sample, copy),
+            **self._noise(sample, copy, number),
         )
-        self._draw_split_noise(limits.noise, number)
         tree = make_tree(max_leaves, self.layout.set_size)
         n_leaves = 1
         if sample.n_total > 0:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
-            n_leaves = self._grow(blocks, columns, sample, limits, tree, max_leaves)
+            n_leaves = self._grow(blocks, columns, sample, limits, tree)
         values, counts = self._fit_leaves(tree, n_leaves, l2, learning_rate)
         add_leaf_values(self.leaf_of, values, self.n_threads, self.scores)
         forest = as_forest(tree, n_leaves, self.n_features, self.bins, self.layout, values, counts, unit)
@@ -183,24 +187,24 @@ class Booster:
             raise DataError(DIVERGED)
         return values, sums.n_documents
 
-    def _noise(self, sample: Sample, by_position: bool) -> dict[str, float]:
-        """The noise of the sample's rounded gradients, and the smoothing for splits into sets of bins."""
+    def _noise(self, sample: Sample, by_position: bool, number: int) -> dict[str, Any]:
+        """The noise of the sample's rounded gradients and of splits, and the smoothing for splits into sets of bins."""
+        found = {"smoothing": 0.0, "noise": 0.0, "split_noise": 0.0, "noise_seed": 0}
         if sample.n_total == 0 or (self.layout.set_size == 0 and self.rules.split_noise == 0):
-            return {"smoothing": 0.0, "noise": 0.0}
+            return found
         n_rows = sample.n_rows
         packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
         # Gradients have at most 24 bits, and their absolute values together at most 31: no square overflows.
         sums = np.array([np.sum(packed & 0xFFFFFFFF), np.sum((packed >> 32) ** 2)])
         self.collective.add(sums)
         hessian, squares = sums.tolist()
-        return {"smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total, "noise": squares / max(1, hessian)}
-
-    def _draw_split_noise(self, variance: float, number: int) -> None:
-        """Draw the noise of each feature in each leaf of a tree."""
-        if self.rules.split_noise > 0:
-            seed = int(np.random.default_rng((self.random_state, number, 3)).integers(2**62))
-            scale = float(self.rules.split_noise * np.sqrt(variance))
-            write_normal_noise(self.feature_keys, seed, scale, self.work.split_noise)
+        noise = squares / max(1, hessian)
+        return found | {
+            "smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total,
+            "noise": noise,
+            "split_noise": float(self.rules.split_noise * np.sqrt(noise)),
+            "noise_seed": int(np.random.default_rng((self.random_state, number, 3)).integers(2**62)),
+        }
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
@@ -246,16 +250,13 @@ class Booster:
     def _total_sums(self, curvature: Floats) -> Totals:
         return total_sums(self.grad, curvature, self.taken, self.places.indptr, self.n_threads, self.collective)
 
-    def _grow(
-        self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree, max_leaves: int
-    ) -> int:
+    def _grow(self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree) -> int:
         self.work.barrier_state[:] = 0
-        shared = self.work._replace(leaves=self.work.leaves[:max_leaves])
         grow_tree = grow_symmetric if self.rules.grow_policy == "symmetric" else grow
 
         def work(thread: int) -> int:
             return grow_tree(
-                blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, shared, tree, thread,
+                blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, self.work, tree, thread,
                 self.n_threads,
             )  # fmt: skip
 
@@ -293,22 +294,6 @@ def add_noise(scores: Floats, scale: float, bits: AnyArray, start: int, stop: in
     for row in range(start, stop):
         uniform = (np.float64(bits[row] >> np.uint64(12)) + 0.5) / 2.0**52
         noisy[row] = scores[row] - scale * log(-log(uniform))
-
-
-@kernel
-def write_normal_noise(keys: AnyArray, seed: int, scale: float, noise: Floats) -> None:
-    """Write noise of mean 0 and the standard deviation `scale`, by leaf and key.
-
-    The sum of four uniform numbers is nearly normal, and needs no function that differs between machines.
-    """
-    for leaf in range(len(noise)):
-        for column in range(len(keys)):
-            bits = random_bits(keys[column] + np.uint64(leaf), seed)
-            total = np.uint64(0)
-            for shift in (0, 16, 32, 48):
-                total += (bits >> np.uint64(shift)) & np.uint64(0xFFFF)
-            # Four numbers from 0 to 2^16 - 1 have the variance 4/12 2^32.
-            noise[leaf, column] = scale * np.sqrt(3.0) * ((np.float64(total) + 2.0) / 2.0**16 - 2.0)
 
 
 def refitted_values(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
+from swaprank.data.document_places import random_bits
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS, BLOCK, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
@@ -22,20 +23,25 @@ from swaprank.trees.splitting import (
     clear_split,
     is_better,
 )
+from swaprank.trees.worker_sums import exchange_splits
 from swaprank.trees.workspace import (
     COUNT,
     DEPTH,
-    DOCUMENTS,
+    DOUBTED,
     LIST,
+    N_FOUND,
+    N_RECOUNTED,
+    OPEN,
+    PATH,
     SLOT,
     START,
+    STATE,
     TOTAL,
     Columns,
     Limits,
     Workspace,
-    sum_over_workers,
+    searched_columns,
     thread_range,
-    total_left,
 )
 
 _PREFETCH_DISTANCE = 64
@@ -78,22 +84,37 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
 
 @kernel
 def find_splits(
-    blocks: Bytes, columns: Columns, limits: Limits, one: int, two: int, work: Workspace, thread: int, n_threads: int
+    blocks: Bytes, columns: Columns, limits: Limits, work: Workspace, thread: int, n_threads: int
 ) -> None:
-    """Find the best splits of two leaves (or of one, if `two` is -1).
+    """Find the best splits of the leaves in `found`; all but the first one come in pairs, before recounted leaves.
 
     Histograms do not count documents. A side whose hessian is at least `min_docs` times the largest hessian of any row
     has enough documents. Otherwise the documents of the two sides are counted. Only if a side has too few is the
-    search repeated, with the documents counted in every bin of the features that may have a better split.
+    search repeated, with the documents counted in every bin of the features that may have a better split. Workers
+    count together with the next histograms: until then the split is in doubt.
     """
-    search_splits(blocks, columns, limits, one, two, False, work, thread, n_threads)
-    if limits.min_docs > 1:
-        again_one = has_small_side(blocks, columns, limits, one, work, thread, n_threads)
-        again_two = two >= 0 and has_small_side(blocks, columns, limits, two, work, thread, n_threads)
-        if again_one or again_two:
-            none = int(np.int64(-1))
-            one, two = one if again_one else none, two if again_two else none
-            search_splits(blocks, columns, limits, one, two, True, work, thread, n_threads)
+    none, documents = int(np.int64(-1)), work.thread_histograms[thread]
+    n_recounted = work.sizes[N_RECOUNTED]
+    n_new = work.sizes[N_FOUND] - n_recounted
+    for k in range(0, n_new, 2):
+        one, two = work.found[k], work.found[k + 1] if k + 1 < n_new else none
+        search_splits(blocks, columns, limits, one, two, False, documents, work, thread, n_threads)
+        if limits.min_docs > 1 and work.send_message == 0:
+            again_one = has_small_side(blocks, columns, limits, one, work, thread, n_threads)
+            again_two = two >= 0 and has_small_side(blocks, columns, limits, two, work, thread, n_threads)
+            if again_one or again_two:
+                one, two = one if again_one else none, two if again_two else none
+                search_splits(blocks, columns, limits, one, two, True, documents, work, thread, n_threads)
+    for k in range(n_recounted):
+        search_splits(
+            blocks, columns, limits, work.recounted[k], none, True, work.documents[k], work, thread, n_threads
+        )
+    exchange_splits(work, thread, n_threads)
+    if thread == 0 and work.send_message != 0:
+        for k in range(n_new + n_recounted):
+            leaf = work.found[k]
+            in_doubt = k < n_new and limits.min_docs > 1 and not surely_enough_documents(work.splits[leaf], limits)
+            work.leaves[leaf, STATE] = DOUBTED if in_doubt else OPEN
 
 
 @kernel
@@ -103,7 +124,7 @@ def has_small_side(
     """True if a side of a leaf's best split has too few documents; all threads get the same answer."""
     if surely_enough_documents(work.splits[number], limits):
         return False
-    n_left = total_left(mark_left(blocks, columns, number, work, thread, n_threads), work, thread, n_threads)
+    n_left = mark_left(blocks, columns, number, work, thread, n_threads)
     # All threads must read left_counts before any thread writes them again.
     barrier(work.barrier_state, n_threads)
     return bool(min(n_left, work.leaves[number, TOTAL] - n_left) < limits.min_docs)
@@ -124,12 +145,16 @@ def search_splits(
     one: int,
     two: int,
     check_counts: bool,
+    documents: Ints,
     work: Workspace,
     thread: int,
     n_threads: int,
 ) -> None:
-    """Each thread searches its features; then the first thread keeps the best split of all."""
-    first, last = thread_range(len(columns.n_bins), thread, n_threads)
+    """Each thread searches its features; then the first thread keeps the best split of all.
+
+    documents: Per bin; alone, a work array of each thread.
+    """
+    first, last = searched_columns(columns, work, thread, n_threads)
     if work.sets.shape[1] > 0:  # A feature with many categories may have columns whose sums another thread computes.
         barrier(work.barrier_state, n_threads)
     for which in range(2):
@@ -141,11 +166,10 @@ def search_splits(
         leaf = work.leaves[number]
         if leaf[TOTAL] < 2 * limits.min_docs or leaf[DEPTH] >= limits.max_depth:
             continue
-        if check_counts and work.add_over_workers != 0:
-            count_columns(blocks, number, first, last, work)
-            sum_over_workers(DOCUMENTS, 0, work, thread, n_threads)
         if first < last:
-            search_leaf(blocks, columns, limits, number, which, check_counts, first, last, work, thread)
+            if limits.split_noise > 0.0:
+                write_noise(columns, limits, leaf[PATH], first, last, work.split_noise[number])
+            search_leaf(blocks, columns, limits, number, which, check_counts, documents, first, last, work, thread)
     barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
@@ -157,19 +181,19 @@ def search_splits(
 
 @kernel
 def search_leaf(
-    blocks: Bytes, columns: Columns, limits: Limits, number: int, which: int, check_counts: bool, first: int, last: int,
-    work: Workspace, thread: int,
+    blocks: Bytes, columns: Columns, limits: Limits, number: int, which: int, check_counts: bool, documents: Ints,
+    first: int, last: int, work: Workspace, thread: int,
 ) -> None:  # fmt: skip
     """Write this thread's best split of a leaf, the `which`-th of two, among the features from first to last."""
     leaf, mine = work.leaves[number], work.candidates[thread, which]
     sets, monotone = work.sets.shape[1] > 0, columns.constraints.monotone
-    alone = work.add_over_workers == 0
+    alone = work.send_message == 0
     if check_counts and alone and (sets or len(monotone) > 0):
-        count_features(blocks, columns, number, first, last, work, thread)
+        count_features(blocks, columns, number, first, last, documents, work)
     if len(monotone) > 0:
         best_bounded_split(
             work.histograms[leaf[SLOT]],
-            documents_per_bin(work, thread),
+            documents,
             check_counts,
             limits.min_docs,
             columns.n_bins,
@@ -183,15 +207,17 @@ def search_leaf(
             mine,
         )
     elif check_counts and alone:
-        best_counted_split(blocks, columns, limits, number, first, last, work.feature_gains[which], work, thread, mine)
+        best_counted_split(
+            blocks, columns, limits, number, documents, first, last, work.feature_gains[which], work, thread, mine
+        )
     else:
         search_features(
-            columns, limits, number, check_counts, first, last, work.feature_gains[which], work, thread, mine
+            columns, limits, number, check_counts, documents, first, last, work.feature_gains[which], work, thread, mine
         )
     if sets:
         best_set_split(
             work.histograms[leaf[SLOT]],
-            documents_per_bin(work, thread),
+            documents,
             check_counts,
             limits.min_docs,
             columns.n_bins,
@@ -233,28 +259,27 @@ def allowed_columns(columns: Columns, number: int, work: Workspace) -> Ints:
 
 
 @kernel
-def documents_per_bin(work: Workspace, thread: int) -> Ints:
-    """The counts of a leaf's documents: by each thread for its features, or over workers for all of them."""
-    counts: Ints = work.thread_histograms[thread if work.add_over_workers == 0 else 0]
-    return counts
+def write_noise(columns: Columns, limits: Limits, place: int, first: int, last: int, noise: Floats) -> None:
+    """Write the noise of the features from first to last at a place, which is a leaf's path or a level.
 
-
-@kernel
-def count_columns(blocks: Bytes, number: int, first: int, last: int, work: Workspace) -> None:
-    """Count a leaf's documents in every bin of the columns from first to last, for a sum over workers."""
-    leaf, counts = work.leaves[number], work.thread_histograms[0]
-    rows, begin = work.rows[leaf[LIST]], leaf[START]
-    for c in range(first, last):
-        part = counts[c * BINS : (c + 1) * BINS]
-        count_rows(blocks[c // BLOCK], c % BLOCK, rows, begin, begin + leaf[COUNT], part)
+    Its mean is 0. The sum of four uniform numbers is nearly normal, and needs no function that differs between
+    machines.
+    """
+    for column in range(first, last):
+        bits = random_bits(columns.keys[column] + np.uint64(place), limits.noise_seed)
+        total = np.uint64(0)
+        for shift in (0, 16, 32, 48):
+            total += (bits >> np.uint64(shift)) & np.uint64(0xFFFF)
+        # Four numbers from 0 to 2^16 - 1 have the variance 4/12 2^32.
+        noise[column] = limits.split_noise * np.sqrt(3.0) * ((np.float64(total) + 2.0) / 2.0**16 - 2.0)
 
 
 @kernel
 def count_features(
-    blocks: Bytes, columns: Columns, number: int, first: int, last: int, work: Workspace, thread: int
+    blocks: Bytes, columns: Columns, number: int, first: int, last: int, counts: Ints, work: Workspace
 ) -> None:
     """Count a leaf's documents in every bin of the features from first to last: of all, or of those with sets only."""
-    leaf, counts, every = work.leaves[number], work.thread_histograms[thread], len(columns.constraints.monotone) > 0
+    leaf, every = work.leaves[number], len(columns.constraints.monotone) > 0
     rows, begin = work.rows[leaf[LIST]], leaf[START]
     for f in range(first, last):
         n_columns = columns.n_columns[f] if columns.allowed[f] == SET else int(every)
@@ -265,13 +290,13 @@ def count_features(
 
 @kernel
 def search_features(
-    columns: Columns, limits: Limits, number: int, check_counts: bool, first: int, last: int,
+    columns: Columns, limits: Limits, number: int, check_counts: bool, documents: Ints, first: int, last: int,
     feature_gains: Floats, work: Workspace, thread: int, split: Floats,
 ) -> None:  # fmt: skip
     """Write a leaf's best split among the features from first to last."""
     best_split(
         work.histograms[work.leaves[number, SLOT]],
-        documents_per_bin(work, thread),
+        documents,
         check_counts,
         limits.min_docs,
         columns.n_bins,
@@ -291,7 +316,7 @@ def search_features(
 
 @kernel
 def best_counted_split(
-    blocks: Bytes, columns: Columns, limits: Limits, number: int, first: int, last: int,
+    blocks: Bytes, columns: Columns, limits: Limits, number: int, counts: Ints, first: int, last: int,
     feature_gains: Floats, work: Workspace, thread: int, split: Floats,
 ) -> None:  # fmt: skip
     """Write a leaf's best split with enough documents on each side, among the features from first to last.
@@ -299,7 +324,7 @@ def best_counted_split(
     The features are visited from the largest gain down, and their documents are counted, until no other feature can
     have a better split. `feature_gains` has their largest gains, however few documents are on a side.
     """
-    leaf, counts, found = work.leaves[number], work.thread_histograms[thread], np.zeros(SPLIT_COLUMNS)
+    leaf, found = work.leaves[number], np.zeros(SPLIT_COLUMNS)
     rows, begin, noise = work.rows[leaf[LIST]], leaf[START], work.split_noise[number]
     while True:
         clear_split(found)
@@ -309,7 +334,7 @@ def best_counted_split(
         if found[GAIN] == 0.0 or found[NOISY_GAIN] < split[NOISY_GAIN]:
             return
         count_rows(blocks[f // BLOCK], f % BLOCK, rows, begin, begin + leaf[COUNT], counts[f * BINS : (f + 1) * BINS])
-        search_features(columns, limits, number, True, f, f + 1, feature_gains, work, thread, found)
+        search_features(columns, limits, number, True, counts, f, f + 1, feature_gains, work, thread, found)
         feature_gains[f] = 0.0
         if is_better(found[GAIN], noise[f], f, split):
             for field in range(SPLIT_COLUMNS):

@@ -11,10 +11,11 @@ import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.growing import child_histograms, partition_rows, record_split, start_root
+from swaprank.trees.growing import record_split
 from swaprank.trees.histogram import BINS
 from swaprank.trees.intrinsics import barrier
-from swaprank.trees.split_search import has_small_side
+from swaprank.trees.leaf_division import divide_leaves, start_root
+from swaprank.trees.split_search import surely_enough_documents, write_noise
 from swaprank.trees.splitting import (
     BIN,
     FEATURE,
@@ -29,7 +30,21 @@ from swaprank.trees.splitting import (
     leaf_sums,
 )
 from swaprank.trees.tree import Tree
-from swaprank.trees.workspace import SLOT, TOTAL, Columns, Limits, Workspace, thread_range, total_left
+from swaprank.trees.worker_sums import exchange_splits
+from swaprank.trees.workspace import (
+    N_CHECKED,
+    N_CHOSEN,
+    N_FOUND,
+    N_LEAVES,
+    OPEN,
+    REFUTED,
+    SLOT,
+    STATE,
+    Columns,
+    Limits,
+    Workspace,
+    searched_columns,
+)
 
 
 @kernel
@@ -51,48 +66,55 @@ def grow_symmetric(
     split. A leaf is not split where a side would have too few documents, or nothing is gained.
     """
     start_root(blocks, columns, packed, n_rows, n_total, work, thread, n_threads)
-    n_leaves, most, n_levels = 1, len(work.leaves), 0
-    while n_levels < limits.max_depth and 1 << n_levels < most:
+    n_leaves, n_levels = 1, 0
+    while n_levels < limits.max_depth and 1 << n_levels < limits.max_leaves:
         n_levels += 1
     for level in range(n_levels):
         find_level_split(columns, limits, n_leaves, level, work, thread, n_threads)
-        last, n_before = level == n_levels - 1, n_leaves
-        while n_leaves < most:
-            chosen = 0
-            for number in range(1, n_before):
-                if work.splits[number, GAIN] > work.splits[chosen, GAIN]:
-                    chosen = number
-            if not work.splits[chosen, GAIN] > limits.min_gain or work.failed[0]:
-                break
-            small = limits.min_docs > 1 and has_small_side(blocks, columns, limits, chosen, work, thread, n_threads)
-            if not small:
-                split_leaf(blocks, columns, packed, chosen, n_leaves, last, work, tree, thread, n_threads)
-                n_leaves += 1
-            barrier(work.barrier_state, n_threads)
-            if thread == 0:
-                work.splits[chosen, GAIN] = 0.0
-            barrier(work.barrier_state, n_threads)
-        if n_leaves == n_before:
+        if thread == 0:
+            choose_level(limits, level == n_levels - 1, work)
+        barrier(work.barrier_state, n_threads)
+        divide_leaves(blocks, columns, packed, limits, work, thread, n_threads)
+        if thread == 0:
+            take_level(limits, work, tree)
+        barrier(work.barrier_state, n_threads)
+        if work.sizes[N_LEAVES] == n_leaves or work.failed[0]:
             break
-    return n_leaves
+        n_leaves = int(work.sizes[N_LEAVES])
+    return int(work.sizes[N_LEAVES])
 
 
 @kernel
-def split_leaf(
-    blocks: Bytes, columns: Columns, packed: Ints, chosen: int, new: int, last: bool, work: Workspace, tree: Tree,
-    thread: int, n_threads: int,
-) -> None:  # fmt: skip
-    """Split a leaf into itself, the left child, and a new one; their histograms are not needed on the last level."""
-    n_left = partition_rows(blocks, columns, chosen, work, thread, n_threads)
-    n_all_left = total_left(n_left, work, thread, n_threads)
-    smaller = new if 2 * n_all_left >= work.leaves[chosen, TOTAL] else chosen
-    larger = chosen + new - smaller
-    barrier(work.barrier_state, n_threads)
-    if thread == 0:
-        record_split(chosen, new, n_left, n_all_left, smaller, larger, work, tree)
-    barrier(work.barrier_state, n_threads)
-    if not last:
-        child_histograms(blocks, columns, packed, smaller, larger, work, thread, n_threads)
+def choose_level(limits: Limits, is_last: bool, work: Workspace) -> None:
+    """List the leaves of a level that are divided; the children of the last level's leaves are not needed."""
+    n_chosen, n_checked = np.int64(0), np.int64(0)
+    for number in range(work.sizes[N_LEAVES]):
+        leaf = work.tree_leaves[number]
+        work.leaves[leaf, STATE] = OPEN
+        if not work.splits[leaf, GAIN] > limits.min_gain:
+            continue
+        if not is_last:
+            work.chosen[n_chosen] = leaf
+            n_chosen += 1
+        elif limits.min_docs > 1 and not surely_enough_documents(work.splits[leaf], limits):
+            work.checked[n_checked] = leaf
+            n_checked += 1
+    work.sizes[N_CHOSEN], work.sizes[N_CHECKED] = n_chosen, n_checked
+
+
+@kernel
+def take_level(limits: Limits, work: Workspace, tree: Tree) -> None:
+    """Split the leaves of a level, those with the largest gains first."""
+    gains = np.zeros(work.sizes[N_LEAVES])
+    for number in range(len(gains)):
+        leaf = work.tree_leaves[number]
+        gains[number] = work.splits[leaf, GAIN] if work.leaves[leaf, STATE] != REFUTED else 0.0
+    while work.sizes[N_LEAVES] < limits.max_leaves:
+        chosen = np.argmax(gains)
+        if not gains[chosen] > limits.min_gain:
+            return
+        gains[chosen] = 0.0
+        record_split(chosen, work, tree)
 
 
 @kernel
@@ -104,13 +126,17 @@ def find_level_split(
     Noise is added to the root of what all splits of the tree so far and this one gain together [Prokhorenkova2018].
     """
     barrier(work.barrier_state, n_threads)
-    first, last = thread_range(len(columns.n_bins), thread, n_threads)
+    first, last = searched_columns(columns, work, thread, n_threads)
     totals = np.empty((n_leaves, 2))
     unsplit = 0.0
     clear_split(work.candidates[thread, 0])
+    any_column = work.owners[work.rank] if work.owners[work.rank] < len(columns.n_bins) else 0
     for number in range(n_leaves):
-        totals[number, 0], totals[number, 1] = leaf_sums(work.histograms[work.leaves[number, SLOT]], columns.n_bins, 0)
+        histogram = work.histograms[work.leaves[work.tree_leaves[number], SLOT]]
+        totals[number, 0], totals[number, 1] = leaf_sums(histogram, columns.n_bins, any_column)
         unsplit += totals[number, 0] ** 2 / max(totals[number, 1] + limits.l2, 1.0)
+    if limits.split_noise > 0.0:
+        write_noise(columns, limits, level, first, last, work.split_noise[level])
     for feature in range(first, last):
         if columns.allowed[feature] == NUMBER:
             search_feature(columns, limits, feature, totals, unsplit, work.split_noise[level, feature], work, thread)
@@ -121,8 +147,12 @@ def find_level_split(
             if work.candidates[other, 0, NOISY_GAIN] > work.candidates[best, 0, NOISY_GAIN]:
                 best = other
         for number in range(n_leaves):
-            write_leaf_gain(limits, work.candidates[best, 0], totals[number], number, work)
+            leaf = work.tree_leaves[number]
+            write_leaf_gain(limits, work.candidates[best, 0], totals[number], leaf, work)
+            work.found[number] = leaf
+        work.sizes[N_FOUND] = n_leaves
     barrier(work.barrier_state, n_threads)
+    exchange_splits(work, thread, n_threads)
 
 
 @kernel
@@ -143,7 +173,7 @@ def search_feature(
         for b in range(n_bins):
             gains[b] = 0.0
         for number in range(len(totals)):
-            histogram = work.histograms[work.leaves[number, SLOT]]
+            histogram = work.histograms[work.leaves[work.tree_leaves[number], SLOT]]
             running = histogram[start] if side == 1 else np.int64(0)
             any_missing |= histogram[start] != 0
             for b in range(np.uint64(1), np.uint64(n_bins)):
@@ -170,10 +200,10 @@ def add_gains(sums: Ints, n_bins: int, gradient: float, hessian: float, l2: floa
 
 
 @kernel
-def write_leaf_gain(limits: Limits, split: Floats, total: Floats, number: int, work: Workspace) -> None:
+def write_leaf_gain(limits: Limits, split: Floats, total: Floats, leaf: int, work: Workspace) -> None:
     """Write the level's split and its gain in one leaf."""
-    mine, histogram = work.splits[number], work.histograms[work.leaves[number, SLOT]]
-    mine[GAIN] = 0.0
+    mine, histogram = work.splits[leaf], work.histograms[work.leaves[leaf, SLOT]]
+    mine[GAIN], mine[NOISY_GAIN] = 0.0, split[NOISY_GAIN]
     if split[GAIN] == 0.0:
         return
     feature, cut, side = int(split[FEATURE]), int(split[BIN]), int(split[MISSING_LEFT])

@@ -181,7 +181,7 @@ def default_document_fraction(n_documents: int) -> float:
 
 
 def default_randomness(n_documents: int) -> float:
-    """The noise of splits and the weight of the squared error: 1 up to 30,000 documents, then in proportion to 1 / n.
+    """The noise of splits and the weight of the squared error: 1 up to 30,000 documents, then 30,000 / n, to 0.05.
 
     >>> from swaprank.trees.tree_rules import default_randomness
     >>> [default_randomness(n) for n in (1500, 12_000, 100_000, 1_000_000)]
@@ -192,7 +192,7 @@ def default_randomness(n_documents: int) -> float:
 
 
 def default_score_noise(n_documents: int) -> float:
-    """0.2 up to 60,000 documents; beyond, it falls in proportion to their number, to 0 from 400,000 documents on.
+    """0.2 up to 60,000 documents; beyond, it falls in proportion to 1 / n, and is 0 for more than about 400,000.
 
     >>> from swaprank.trees.tree_rules import default_score_noise
     >>> [default_score_noise(n) for n in (10_000, 100_000, 1_000_000)]

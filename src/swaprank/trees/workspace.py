@@ -1,43 +1,66 @@
-"""The arrays that threads share while a tree grows, the limits on splits, and the sums over workers.
+"""The arrays that threads share while a tree grows, and the limits on splits."""
 
-For the sums, the kernel calls back to Python, where the collective is. While one thread of the kernel is there, the
-others wait for it. A ctypes function takes the GIL by itself. It cannot raise: an error is kept, the kernel leaves, and
-`WorkerSums.check` raises it.
-"""
-
-from ctypes import CFUNCTYPE, c_int64, c_void_p, cast
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
-from swaprank.collective import Collective
 from swaprank.kernels import kernel
 from swaprank.trees.constraints import Constraints
 from swaprank.trees.histogram import BINS
-from swaprank.trees.intrinsics import barrier, call_back
 from swaprank.trees.splitting import CUTS_AT_ONCE, SPLIT_COLUMNS
 
-START, COUNT, LIST, DEPTH, SLOT, TOTAL = 0, 1, 2, 3, 4, 5
-"""Columns of a leaf: COUNT is the number of this worker's rows in it, TOTAL that of all workers'."""
-LEAF_COLUMNS = 6
+START, COUNT, LIST, DEPTH, SLOT, TOTAL, CHILD, STATE, PATH = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Columns of a leaf: COUNT is the number of this worker's rows in it, TOTAL that of all workers'. CHILD is its left
+child, before the right one; 0 if it never had children. PATH says how it is reached from the root."""
+LEAF_COLUMNS = 9
 
-HISTOGRAM, LEFT_ROWS, DOCUMENTS = 0, 1, 2
-"""Sums over workers while a tree grows: of a histogram, of the rows that go left, of documents per bin."""
+OPEN, DOUBTED, REFUTED, DIVIDED = 0, 1, 2, 3
+"""States of a leaf: its best split is certain, may have too few documents on a side, or has; or it has children."""
+
+N_LEAVES, N_USED, N_CHOSEN, N_CHECKED, N_RECOUNTED, N_FOUND = 0, 1, 2, 3, 4, 5
+"""Sizes: of the tree; of pairs of children, taken into the tree or not; of the lists in the workspace."""
+N_SIZES = 6
 
 
 class Workspace(NamedTuple):
-    """Work arrays, allocated once for all trees."""
+    """Work arrays, allocated once for all trees.
+
+    Leaves are those of the tree, those that it had before they were split, and those that were split ahead.
+    """
 
     rows: AnyArray
     """(2, n_rows) int32: the two row lists."""
     goes_left: Bytes
     histograms: Ints
-    """(n_leaves, columns * 256)"""
+    """(n_pairs + 1, columns * 256)"""
     thread_histograms: Ints
     """(n_threads, columns * 256): each thread's histogram when threads divide the rows."""
+    documents: Ints
+    """(most at once, columns * 256): documents per bin of the leaves that are recounted, if there are workers."""
     leaves: Ints
-    """(n_leaves, 6)"""
+    """(n_leaves, LEAF_COLUMNS)"""
+    tree_leaves: Ints
+    """The leaf that each leaf of the tree is here."""
+    sizes: Ints
+    chosen: Ints
+    """The leaves that are split next."""
+    checked: Ints
+    """The leaves of which the documents on both sides of the best split are counted next."""
+    recounted: Ints
+    """The leaves of which the documents in every bin are counted next."""
+    found: Ints
+    """The leaves whose best splits were searched."""
+    queue: Ints
+    counts: Ints
+    """The documents that go left in the chosen leaves, then in the checked ones."""
+    message: Ints
+    """What is added up over workers next."""
+    owners: Ints
+    """The columns that each worker searches: from owners[rank] to owners[rank + 1]."""
+    bins_before: Ints
+    """(columns + 1,): the bins of the columns before each."""
+    rank: int
     splits: Floats
     """(n_leaves, 8): the best split of each leaf."""
     candidates: Floats
@@ -59,7 +82,7 @@ class Workspace(NamedTuple):
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
     split_noise: Floats
-    """(n_leaves, n_columns): noise of a tree's gains, see `noisy_gain`; symmetric trees have a row per level."""
+    """(n_leaves, n_columns): noise of the gains, see `noisy_gain`; symmetric trees have a row per level."""
     sums: Ints
     cuts: Ints
     gains: Floats
@@ -69,12 +92,10 @@ class Workspace(NamedTuple):
     ends: Ints
     """(columns,): the number of cuts up to each feature."""
     barrier_state: Ints
-    left_rows: Ints
-    """(1,): rows that go left, of all workers."""
     failed: Ints
-    """(1,): 1 after the sum over workers has failed."""
-    add_over_workers: int
-    """The address of the function that adds up over workers; 0 if there is one worker only."""
+    """(1,): 1 after a message has failed."""
+    send_message: int
+    """The address of the function that sends messages; 0 if there is one worker only."""
 
 
 class Columns(NamedTuple):
@@ -87,11 +108,14 @@ class Columns(NamedTuple):
     """The use that this tree may make of it: NOT_ALLOWED, NUMBER or SET."""
     constraints: Constraints
     """By column."""
+    keys: AnyArray
+    """A hash of the feature's number."""
 
 
 class Limits(NamedTuple):
     """Limits on splits; min_gain, l2 and the largest hessian of a row are in units of the rounded gradients."""
 
+    max_leaves: int
     min_docs: int
     max_depth: int
     min_gain: float
@@ -100,39 +124,95 @@ class Limits(NamedTuple):
     smoothing: float
     """See `best_set_split`."""
     noise: float
+    """The variance of gradients per hessian."""
+    split_noise: float
+    """The standard deviation of the noise of splits, see `noisy_gain`."""
+    noise_seed: int
+
+
+class Messages(NamedTuple):
+    """What the workspace has for messages between workers; alone: nothing."""
+
+    owners: Ints
+    rank: int
+    send: int
+    """The address of the function that sends them; 0: there are none."""
 
 
 def make_workspace(
-    n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int, add_over_workers: int
-) -> Workspace:
-    """Allocate the work arrays for trees of at most `n_leaves` leaves; set_size is 0 if there are no sets of bins."""
+    n_rows: int, n_bins: Ints, width: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int,
+    messages: Messages,
+) -> Workspace:  # fmt: skip
+    """Allocate the work arrays for trees of at most `n_leaves` leaves.
+
+    Args:
+        n_rows: Of this worker.
+        n_bins: Of each column.
+        width: Columns with those that fill the last block.
+        n_leaves: At most.
+        n_threads: That grow a tree together.
+        set_size: Of the largest set of bins; 0 if there are none.
+        n_groups: Of features that may interact.
+        messages: Between workers.
+    """
+    n_pairs, at_once = most_pairs(n_leaves, messages.send != 0), most_at_once(n_leaves - 1) * (messages.send != 0)
+    n_all, n_columns = 2 * n_pairs + 1, width
+    bins_before = np.concatenate(([0], np.cumsum(n_bins + 1)))
+    # A level of a symmetric tree has half of its leaves.
+    n_counts, n_sums = n_all * (len(messages.owners) - 1), max(2 * at_once, n_leaves)
     return Workspace(
         rows=np.empty((2, n_rows), np.int32),
         goes_left=np.empty(n_rows, np.uint8),
-        histograms=np.empty((n_leaves, n_columns * BINS), np.int64),
+        histograms=np.empty((n_pairs + 1, n_columns * BINS), np.int64),
         thread_histograms=np.empty((n_threads, n_columns * BINS), np.int64),
-        leaves=np.zeros((n_leaves, LEAF_COLUMNS), np.int64),
-        splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
+        documents=np.empty((at_once, n_columns * BINS), np.int64),
+        leaves=np.zeros((n_all, LEAF_COLUMNS), np.int64),
+        tree_leaves=np.zeros(n_leaves, np.int64),
+        sizes=np.zeros(N_SIZES, np.int64),
+        chosen=np.zeros(n_all, np.int64),
+        checked=np.zeros(n_all, np.int64),
+        recounted=np.zeros(n_all, np.int64),
+        found=np.zeros(n_all, np.int64),
+        queue=np.zeros(n_all, np.int64),
+        counts=np.zeros(n_all, np.int64),
+        message=np.empty((n_counts + n_sums * int(bins_before[-1])) * (messages.send != 0), np.int64),
+        owners=messages.owners,
+        bins_before=bins_before,
+        rank=messages.rank,
+        splits=np.zeros((n_all, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
-        sets=np.zeros((n_leaves, set_size), np.uint8),
+        sets=np.zeros((n_all, set_size), np.uint8),
         candidate_sets=np.zeros((n_threads, 2, set_size), np.uint8),
         set_numbers=np.zeros((n_threads, 3, set_size), np.int64),
         set_keys=np.zeros((n_threads, set_size)),
-        bounds=np.zeros((n_leaves, 2)),
-        open_groups=np.zeros((n_leaves, n_groups), np.uint8),
-        allowed=np.zeros((n_leaves, n_columns if n_groups else 0), np.int64),
+        bounds=np.zeros((n_all, 2)),
+        open_groups=np.zeros((n_all, n_groups), np.uint8),
+        allowed=np.zeros((n_all, n_columns if n_groups else 0), np.int64),
         left_counts=np.zeros(n_threads * 8, np.int64),
-        split_noise=np.zeros((n_leaves, n_columns)),
+        split_noise=np.zeros((n_all, n_columns)),
         sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         gains=np.empty((n_threads, CUTS_AT_ONCE)),
         feature_gains=np.zeros((2, n_columns)),
         ends=np.empty(n_columns, np.int64),
         barrier_state=np.zeros(2, np.int64),
-        left_rows=np.zeros(1, np.int64),
         failed=np.zeros(1, np.int64),
-        add_over_workers=add_over_workers,
+        send_message=messages.send,
     )
+
+
+def most_pairs(n_leaves: int, ahead: bool) -> int:
+    """How many pairs of children there may be: those of the tree, and if leaves are split ahead half as many again."""
+    return n_leaves - 1 + (n_leaves // 2 + 8 if ahead else 0)
+
+
+@kernel
+def most_at_once(n_splits: int) -> int:
+    """How many leaves are split at once at most, of a tree that has so many splits left.
+
+    More of them take fewer messages, and more of them are dropped: about one in twenty.
+    """
+    return int(8 + n_splits // 4)
 
 
 @kernel
@@ -142,59 +222,19 @@ def thread_range(n: int, thread: int, n_threads: int) -> tuple[int, int]:
 
 
 @kernel
-def sum_over_workers(what: int, where: int, work: Workspace, thread: int, n_threads: int) -> None:
-    """Replace what the threads of this worker have summed by the sums of all workers; all threads wait for it."""
-    if work.add_over_workers != 0:
-        barrier(work.barrier_state, n_threads)
-        if thread == 0:
-            call_back(work.add_over_workers, what, where)
-        barrier(work.barrier_state, n_threads)
+def searched_columns(columns: Columns, work: Workspace, thread: int, n_threads: int) -> tuple[int, int]:
+    """This thread's part of the columns that this worker searches: of its own, or of all of them.
+
+    The first two histograms go to all workers, and all workers search them: they are small next to another message.
+    """
+    start, stop = np.int64(0), np.int64(len(columns.n_bins))
+    if work.send_message != 0 and work.sizes[N_USED] > 1:
+        start, stop = work.owners[work.rank], work.owners[work.rank + 1]
+    first, last = thread_range(stop - start, thread, n_threads)
+    return start + first, start + last
 
 
 @kernel
-def total_left(n_left: int, work: Workspace, thread: int, n_threads: int) -> int:
-    """The number of rows that go left, of all workers, given that of this worker."""
-    if work.add_over_workers == 0:
-        return n_left
-    if thread == 0:
-        work.left_rows[0] = n_left
-    sum_over_workers(LEFT_ROWS, 0, work, thread, n_threads)
-    return int(work.left_rows[0])
-
-
-@final
-class WorkerSums:
-    """The function that `sum_over_workers` calls, and the arrays that it adds up."""
-
-    work: Workspace
-
-    def __init__(self, collective: Collective, n_bins: Ints) -> None:
-        self.collective = collective
-        self.error: BaseException | None = None
-        self.used = np.concatenate([f * BINS + np.arange(n + 1) for f, n in enumerate(n_bins.tolist())])
-        """The bins that features have: others are never read, and not sent."""
-        self._function = CFUNCTYPE(None, c_int64, c_int64)(self._call)
-        self.address = int(cast(self._function, c_void_p).value or 0) if collective.size > 1 else 0
-
-    def check(self) -> None:
-        """Raise the error of a sum that failed."""
-        if self.error is not None:
-            raise self.error
-
-    def _call(self, what: int, where: int) -> None:
-        if self.error is not None:
-            return
-        try:
-            self._add(what, where)
-        except BaseException as error:
-            self.error = error
-            self.work.failed[0] = 1
-
-    def _add(self, what: int, where: int) -> None:
-        if what in (HISTOGRAM, DOCUMENTS):
-            sums = self.work.histograms[where] if what == HISTOGRAM else self.work.thread_histograms[0]
-            sent = sums[self.used]
-            self.collective.add(sent)
-            sums[self.used] = sent
-        else:
-            self.collective.add(self.work.left_rows)
+def smaller_slot(child: int) -> int:
+    """The histogram of the smaller one of two children, given the left child; the larger one has that of its parent."""
+    return int((child + 1) // 2)
