@@ -37,7 +37,8 @@ COLUMNS: dict[str, Any] = {"label": "clicked", "qid": "query", "sample_weight": 
 
 
 def dataset(of: pd.DataFrame, **options: Any) -> sr.Dataset:
-    return sr.Dataset.from_frame(of, **COLUMNS, **{"ignore": ["id"]} | options)
+    ignore = [] if "id" in options.values() or "id" not in of else ["id"]
+    return sr.Dataset.from_frame(of, **COLUMNS, **{"ignore": ignore} | options)
 
 
 def saved(ranker: sr.Ranker, folder: Path) -> bytes:

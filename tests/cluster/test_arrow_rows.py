@@ -20,7 +20,12 @@ COLUMNS = RowColumns(("x",), is_vector=False, label="y", qid="q", roles={})
 
 def batches(sets: Sequence[Sequence[int]], size: int) -> list[Any]:
     """Batches of so many rows, given the sizes of the queries of each set."""
-    rows = [(number, f"{number}-{query}") for number, own in enumerate(sets) for query, n in enumerate(own) for _ in range(n)]
+    rows = [
+        (number, f"{number}-{query}")
+        for number, own in enumerate(sets)
+        for query, n in enumerate(own)
+        for _ in range(n)
+    ]
     table = pa.table({"set": [row[0] for row in rows], "q": [row[1] for row in rows], "y": [0] * len(rows)})
     table = table.append_column("x", pa.array(np.arange(float(len(rows)))))
     return table.to_batches(max_chunksize=size)
@@ -84,7 +89,9 @@ def test_fewer_queries_than_workers_are_an_error_of_all() -> None:
     [
         pa.chunked_array([[[1.0, None], [3.0, 4.0]], [[5.0, 6.0]]]),
         pa.chunked_array([pa.array([[1, None], [3, 4], [5, 6]], pa.list_(pa.int64(), 2))]),
-        pa.chunked_array([pa.array([[0.0, 0.0], [1.0, None], [3.0, 4.0], [5.0, 6.0]], pa.large_list(pa.float32())).slice(1)]),
+        pa.chunked_array(
+            [pa.array([[0.0, 0.0], [1.0, None], [3.0, 4.0], [5.0, 6.0]], pa.large_list(pa.float32())).slice(1)]
+        ),
     ],
     ids=["chunks", "fixed size", "slice"],
 )
@@ -97,7 +104,9 @@ def test_bad_vectors_are_named() -> None:
         matrix_of(pa.chunked_array([[[1.0], [1.0, 2.0]]]), "v")
     with pytest.raises(sr.errors.DataError, match="column 'v' has rows without a vector"):
         matrix_of(pa.chunked_array([[[1.0], None]]), "v")
-    with pytest.raises(sr.errors.DataError, match="column 'v' holds vectors: let it have all features, features='v', or"):
+    with pytest.raises(
+        sr.errors.DataError, match="column 'v' holds vectors: let it have all features, features='v', or"
+    ):
         chosen_columns(["q", "y", "v", "x"], ["v"], "y", "q")
     assert chosen_columns(["q", "y", "v", "x"], ["v"], "y", "q", "v").is_vector
     assert chosen_columns(["q", "y", "features", "x"], ["features"], "y", "q").features == ("features",)

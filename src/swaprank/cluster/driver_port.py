@@ -86,6 +86,10 @@ class DriverPort:
         """See `Team`; after the last messages of a worker, and None for one that has not connected yet."""
         return list(self._outcomes)
 
+    def has_met(self, rank: int) -> bool:
+        """True if the worker has connected: its outcome is known, or comes."""
+        return rank in self._connections
+
     def _after_others(self, ended: _Ended) -> Outcome:
         """The outcome of a worker; engines end the other tasks when one has ended, which is not their fault."""
         if not isinstance(ended.outcome, Gone):

@@ -34,6 +34,8 @@ _TRAIN = "the training data"
 _EXECUTOR_SECONDS = 60.0
 """For executors that are about to start."""
 _STOP_SECONDS = 10.0
+_LAST_WORDS_SECONDS = 2.0
+"""For messages on their way when the job of Spark has ended."""
 
 
 @final
@@ -120,6 +122,8 @@ class SparkTeam(Team):
         self._port = DriverPort(conf.get("spark.driver.bindAddress", host), job.secret, shard.size)
         task = _task(job, [rows.columns for rows in frames], sets, (host, self._port.number))
         self._error: BaseException | None = None
+        self._ended: float | None = None
+        """When the job of Spark has ended."""
         self._thread = _inheriting_thread(self._run, frame, task)
         self._thread.start()
 
@@ -130,12 +134,15 @@ class SparkTeam(Team):
     def outcomes(self) -> Sequence[Outcome | None]:
         """See `Team`."""
         outcomes = self._port.outcomes()
-        if self._thread.is_alive() or None not in outcomes:
+        if self._ended is None or monotonic() - self._ended < _LAST_WORDS_SECONDS:
             return outcomes
-        if self._error is not None and all(each is None for each in outcomes):
+        if self._error is not None and not any(map(self._port.has_met, range(len(outcomes)))):
             # Nobody has started: it is an error of the data frame, or of Spark.
             return [self._error] * len(outcomes)
-        return [Gone("has ended") if each is None else each for each in outcomes]
+        return [
+            each if each is not None or self._port.has_met(rank) else Gone("has ended")
+            for rank, each in enumerate(outcomes)
+        ]
 
     def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """See `Team`."""
@@ -154,6 +161,7 @@ class SparkTeam(Team):
             frame.mapInArrow(task, "nothing int", barrier=True).collect()
         except BaseException as error:
             self._error = error
+        self._ended = monotonic()
         self._port.wake()
 
 
