@@ -44,3 +44,12 @@ def dataset(of: pd.DataFrame, **options: Any) -> sr.Dataset:
 def saved(ranker: sr.Ranker, folder: Path) -> bytes:
     ranker.save(folder / "model.swaprank")
     return (folder / "model.swaprank").read_bytes()
+
+
+def ancestors(process: int) -> list[int]:
+    """The processes that have started a process, one after the other."""
+    found = list[int]()
+    while process > 1:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        found.append(process)
+    return found

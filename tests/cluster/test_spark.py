@@ -12,7 +12,7 @@ import pytest
 
 import swaprank as sr
 import swaprank.spark
-from tests.cluster.engine_data import COLUMNS, NUMBERS, TRAIN, VALI, dataset, saved
+from tests.cluster.engine_data import COLUMNS, NUMBERS, TRAIN, VALI, ancestors, dataset, saved
 
 pyspark: Any = pytest.importorskip("pyspark", reason="PySpark is not installed")
 if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
@@ -133,25 +133,12 @@ def test_a_killed_task_ends_in_the_same_model(frames: tuple[Any, Any], tmp_path:
 
 
 def task_process() -> int:
-    """A Python process of a task that trains: one that listens to the others' heartbeats."""
+    """The Python process of a task that trains: another one of PySpark has no threads."""
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            names = {(task / "comm").read_text().strip() for task in (folder / "task").iterdir()}
-            command = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"pyspark" in command and os.getpid() in ancestors(int(folder.name)) and len(names) > 0:
-            if len(list((folder / "task").iterdir())) > 2:
-                return int(folder.name)
+        command, n_threads = (folder / "cmdline").read_bytes(), len(list((folder / "task").iterdir()))
+        if b"pyspark" in command and n_threads > 2 and os.getpid() in ancestors(int(folder.name)):
+            return int(folder.name)
     raise AssertionError("no task was found")
-
-
-def ancestors(process: int) -> list[int]:
-    found = list[int]()
-    while process > 1:
-        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-        found.append(process)
-    return found
 
 
 def test_what_is_wrong_is_said(spark: Any, frames: tuple[Any, Any]) -> None:

@@ -39,9 +39,9 @@ def vector_columns(dataset: Any) -> list[str]:
 def _is_vector(kind: Any) -> bool:
     import pyarrow as pa
 
-    checks = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    # Tensors are an extension of Arrow.
-    return isinstance(kind, pa.ExtensionType) or any(check(kind) for check in checks)
+    # Tensors are an extension of Arrow; another one holds objects of Python.
+    stored = kind.storage_type if isinstance(kind, pa.ExtensionType) else kind
+    return any(check(stored) for check in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
 
 
 def divided(rows: Rows, n_workers: int) -> tuple[list[list[Any]], list[int]]:
