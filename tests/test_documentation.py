@@ -22,8 +22,12 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda page: page.name
 )
-def test_code_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_runs_and_prints_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.chdir(tmp_path)
+    if '"MQ2008"' in page.read_text():
+        monkeypatch.setenv("MQ2008", str(request.getfixturevalue("shared_data") / "mq2008"))
     names: dict[str, Any] = {}
     blocks = BLOCK.findall(page.read_text())
     for (language, code), (following, expected) in zip(blocks, [*blocks[1:], ("", "")], strict=True):

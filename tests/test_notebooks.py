@@ -1,43 +1,46 @@
-"""The notebooks of examples/ run from the first cell to the last, and are kept without outputs."""
+"""The notebooks of examples/ are the pages of docs/tutorials/, whose code test_documentation.py runs."""
 
+import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import PROJECT
 
 NOTEBOOKS = PROJECT / "examples" / "notebooks"
+MAKE: dict[str, Any] = runpy.run_path(str(PROJECT / "tools" / "make_notebooks.py"))
 
 
-def run(name: str, folder: Path) -> None:
-    """Run it in a kernel of its own; an error in a cell is raised here."""
+@pytest.mark.parametrize("page", MAKE["PAGES"], ids=lambda page: page.stem)
+def test_a_tutorial_is_its_notebook(page: Path) -> None:
+    found = (NOTEBOOKS / page.name).with_suffix(".ipynb").read_text("utf-8")
+    assert found == MAKE["notebook"](page.read_text("utf-8")), "run tools/make_notebooks.py"
+
+
+def test_no_notebook_is_without_a_page() -> None:
+    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == {page.stem for page in MAKE["PAGES"]}
+
+
+def test_cells_have_the_code_of_the_page_without_what_it_prints() -> None:
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
-    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
-    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
-    notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(folder)}}).execute()
-    assert all(cell["execution_count"] for cell in notebook.cells if cell["cell_type"] == "code")
+    page = "# A page\n\nSee [data](../data.md).\n\n```python\na = 1\nprint(a)\n```\n\n```text\n1\n```\n\nMore.\n"
+    notebook = nbformat.reads(MAKE["notebook"](page), as_version=4)
+    nbformat.validate(notebook)
+    kinds = [(cell["cell_type"], cell["source"]) for cell in notebook.cells]
+    assert kinds == [
+        ("markdown", "# A page\n\nSee [data](../../docs/tutorials/../data.md)."),
+        ("code", "a = 1\nprint(a)"),
+        ("markdown", "More."),
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's own libraries
-def test_the_shop_runs(tmp_path: Path) -> None:
-    run("shop.ipynb", tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_real_set_runs(tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MQ2008", str(shared_data / "mq2008"))
-    run("real_set.ipynb", tmp_path)
-
-
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.name)
-def test_notebooks_are_valid_without_outputs_and_tested(path: Path) -> None:
+def test_a_notebook_runs_in_jupyter(tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
-    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-    code = [cell for cell in notebook.cells if cell["cell_type"] == "code"]
-    assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
-    assert f'run("{path.name}"' in Path(__file__).read_text()
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    notebook = nbformat.read(NOTEBOOKS / "shop.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert all(cell["execution_count"] for cell in notebook.cells if cell["cell_type"] == "code")

@@ -22,6 +22,7 @@ PROJECT = Path(__file__).parent.parent
 COMMANDS = PROJECT / "docs" / "command_line.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("demo", "reproduce", "report")
+MQ2008 = PROJECT.parent / "shared" / "data" / "mq2008"
 
 
 def python_output(names: dict[str, Any]) -> Callable[[str, str], str | None]:
@@ -82,6 +83,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             os.environ["COLUMNS"] = "200"  # as tests/command_line.py has it
+            os.environ.setdefault("MQ2008", str(MQ2008))  # what docs/tutorials/real_set.md reads
             new = refreshed(text, outputs(with_commands=page == COMMANDS))
         if new != text:
             page.write_text(new, "utf-8")
