@@ -123,24 +123,32 @@ class DaskTeam(Team):
         lost = self._supervisor.lost()
         return [_outcome(future, lost.get(worker)) for worker, future in zip(self._workers, self._futures, strict=True)]
 
-    def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    def tell(self, rank: int, function: Callable[..., object], *arguments: Any) -> None:
         """See `Team`."""
+        self._run(rank, function, arguments)
+
+    def ask(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Team`."""
+        thread, results = self._run(rank, function, arguments)
+        end = monotonic() + self._job.silence
+        while thread.is_alive() and monotonic() < end:
+            thread.join(CHECK_SECONDS)
+            if thread.is_alive() and any(outcome is not None for outcome in self.outcomes()):
+                break
+        return results[0] if results else None
+
+    def _run(self, rank: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Thread, list[Any]]:
         worker, results = self._workers[rank], list[Any]()
 
-        def call() -> None:
+        def run() -> None:
             with suppress(Exception):
                 found = self._client.run(function, *arguments, workers=[worker], on_error="ignore")
                 results.append(found.get(worker))
 
         # A worker that is stopped never answers: a thread can be left behind.
-        thread = Thread(target=call, daemon=True)
-        start = monotonic()
+        thread = Thread(target=run, daemon=True, name="swaprank-call")
         thread.start()
-        while thread.is_alive() and monotonic() - start < self._job.silence:
-            thread.join(CHECK_SECONDS)
-            if thread.is_alive() and any(isinstance(each, Broken | Gone) for each in self.outcomes()):
-                break
-        return results[0] if results else None
+        return thread, results
 
     def stop(self) -> None:
         """See `Team`."""
@@ -175,7 +183,7 @@ def _outcome(future: Any, lost: str | None) -> Outcome | None:
     if lost is not None:
         return Gone(lost)
     if future.status == "cancelled":
-        return ClusterError("Dask has cancelled a task: it lost data that the task needs.")
+        return Broken("Dask has cancelled a task: it lost data that the task needs.", None, False, b"")
     return None
 
 

@@ -1,6 +1,6 @@
 """Train and predict with data on a cluster: the same calls, the same results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swaprank.arrays import Floats
@@ -13,6 +13,7 @@ from swaprank.cluster.worker_task import WorkerResult
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.rounds import Callback, Checkpoint, Progress
+from swaprank.rendering.bars import LOGGER
 
 if TYPE_CHECKING:
     from swaprank.rankers.ranker import Ranker
@@ -30,6 +31,7 @@ def learn_on_cluster(
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
     cluster: Launcher | None = None,
+    notice: Callable[[str], object] = LOGGER.info,
 ) -> WorkerResult:
     """Train on the workers of a cluster; the ranker takes what was learned from the result.
 
@@ -43,6 +45,7 @@ def learn_on_cluster(
         callbacks: Callbacks whose answers may stop training.
         checkpoint: A file of this machine.
         cluster: By default that of the current Dask client.
+        notice: Called with a sentence when a worker was lost.
     """
     ranker.check_can_train(on_cluster=True)
     return train_on_cluster(
@@ -50,7 +53,7 @@ def learn_on_cluster(
         ranker,
         data,
         {name: Parts([each]) if isinstance(each, Dataset) else each for name, each in valid.items()},
-        Callbacks([_of_round(each) for each in display], [_of_round(each) for each in callbacks]),
+        Callbacks([_of_round(each) for each in display], [_of_round(each) for each in callbacks], notice),
         None if checkpoint is None else (str(checkpoint.path), checkpoint.every),
         metrics=metrics,
         base_ranker=base_ranker,

@@ -83,9 +83,7 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
 
 
 @kernel
-def find_splits(
-    blocks: Bytes, columns: Columns, limits: Limits, work: Workspace, thread: int, n_threads: int
-) -> None:
+def find_splits(blocks: Bytes, columns: Columns, limits: Limits, work: Workspace, thread: int, n_threads: int) -> None:
     """Find the best splits of the leaves in `found`; all but the first one come in pairs, before recounted leaves.
 
     Histograms do not count documents. A side whose hessian is at least `min_docs` times the largest hessian of any row
