@@ -9,11 +9,14 @@ from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
+from time import monotonic
 from typing import Any, NamedTuple, final
 
 from swaprank.cluster.launcher import Gone, Outcome
 from swaprank.cluster.worker_task import Broken, Message
 from swaprank.errors import ClusterError
+
+_CHECK_SECONDS = 0.5
 
 
 class _Hello(NamedTuple):
@@ -52,7 +55,7 @@ class DriverPort:
             self._listener = Listener((host, 0), backlog=4096)
         except OSError as error:
             raise ClusterError(f"cannot listen at {host or 'any address'}: {error}.") from error
-        self._secret, self._open = secret, True
+        self._secret, self._open, self._anyone_ended = secret, True, False
         self._connections: dict[int, Connection] = {}
         self._outcomes: list[Outcome | None] = [None] * size
         self._answers: dict[int, SimpleQueue[Any]] = {}
@@ -95,17 +98,28 @@ class DriverPort:
         if not isinstance(ended.outcome, Gone):
             return ended.outcome
         lost = next((rank for rank, each in enumerate(self._outcomes) if isinstance(each, Gone)), None)
-        return ended.outcome if lost is None else Broken("another one has ended", lost)
+        if lost is None:
+            return ended.outcome
+        return Broken("another task has ended.", lost, silent=False, checkpoint=b"")
 
-    def call(self, rank: int, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> Any:
-        """The result of a function on a worker; None if there is none within so many seconds."""
+    def tell(self, rank: int, function: Callable[..., object], arguments: tuple[Any, ...]) -> SimpleQueue[Any]:
+        """Call a function on a worker; what it returns comes into the queue, unless the worker ends before."""
         answers: SimpleQueue[Any] = SimpleQueue()
-        with suppress(Empty, OSError, KeyError):
-            with self._lock:
-                number = len(self._answers)
-                self._answers[number] = answers
-                self._connections[rank].send((number, function, arguments))
-            return answers.get(timeout=seconds)
+        with suppress(OSError, KeyError), self._lock:
+            number = len(self._answers)
+            self._answers[number] = answers
+            self._connections[rank].send((number, function, arguments))
+        return answers
+
+    def ask(self, rank: int, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> Any:
+        """What a function on a worker returns; None if there is nothing for so many seconds, or a worker ends."""
+        answers, end = self.tell(rank, function, arguments), monotonic() + seconds
+        while monotonic() < end:
+            ended = self._anyone_ended
+            with suppress(Empty):
+                return answers.get(timeout=_CHECK_SECONDS)
+            if ended:
+                break
         return None
 
     def close(self) -> None:
@@ -139,6 +153,7 @@ class DriverPort:
                 self._take(rank, connection.recv())
         connection.close()
         if rank >= 0:
+            self._anyone_ended = True
             self._arrived.put(_Ended(rank, Gone(f"has ended on {host}")))
 
     def _take(self, rank: int, received: Any) -> None:
@@ -147,6 +162,7 @@ class DriverPort:
         elif isinstance(received, _Answer):
             self._answers[received.call].put(received.value)
         else:
+            self._anyone_ended = True
             self._arrived.put(_Ended(rank, received))
 
 

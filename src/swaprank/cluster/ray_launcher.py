@@ -2,7 +2,7 @@
 
 driver                                          actors
   rows of each worker, by reference   ─►            tables, joined
-  call                                ─►            a function beside the task
+  tell, ask                           ─►            a function beside the task
   next_messages                       ◄─            messages, as soon as there are some
   train                               ◄─            what was learned, or an error
 """
@@ -182,10 +182,16 @@ class RayTeam(Team):
             return Gone(f"has ended: {first_line}")
         return found
 
-    def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    def tell(self, rank: int, function: Callable[..., object], *arguments: Any) -> None:
         """See `Team`."""
+        self._actors[rank].call.remote(function, *arguments)
+
+    def ask(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Team`."""
+        answer = self._actors[rank].call.remote(function, *arguments)
+        ready, _ = self._ray.wait([answer, *self._tasks], timeout=self._job.silence)
         with suppress(self._ray.exceptions.RayError):
-            return self._ray.get(self._actors[rank].call.remote(function, *arguments), timeout=self._job.silence)
+            return self._ray.get(answer) if answer in ready else None
         return None
 
     def stop(self) -> None:

@@ -144,9 +144,13 @@ class SparkTeam(Team):
             for rank, each in enumerate(outcomes)
         ]
 
-    def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    def tell(self, rank: int, function: Callable[..., object], *arguments: Any) -> None:
         """See `Team`."""
-        return self._port.call(rank, function, arguments, self._job.silence)
+        self._port.tell(rank, function, arguments)
+
+    def ask(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Team`."""
+        return self._port.ask(rank, function, arguments, self._job.silence)
 
     def stop(self) -> None:
         """See `Team`."""
