@@ -136,7 +136,7 @@ def task_process() -> int:
     """The Python process of a task that trains: another one of PySpark has no threads."""
     for folder in Path("/proc").glob("[0-9]*"):
         command, n_threads = (folder / "cmdline").read_bytes(), len(list((folder / "task").iterdir()))
-        if b"pyspark" in command and n_threads > 2 and os.getpid() in ancestors(int(folder.name)):
+        if b"pyspark.daemon" in command and n_threads > 2 and os.getpid() in ancestors(int(folder.name)):
             return int(folder.name)
     raise AssertionError("no task was found")
 
