@@ -65,7 +65,7 @@ def columns_of(
     ignored = ignored_columns(ignore, taken if features is None else [*taken, *map(str, features)], columns)
     others = {*taken, *ignored}
     names = [name for name in columns if name not in others] if features is None else [str(f) for f in features]
-    _check_roles(by_role, names, columns)
+    check_roles(by_role, names, columns)
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     declared = categorical_positions(categorical, names)
@@ -103,7 +103,7 @@ def role_columns(
     columns, taken = table.columns, {*roles.values()}
     names = [name for name in columns if name not in taken] if features is None else [str(name) for name in features]
     _check_known({**ids, **numbers}, names, context, columns)
-    _check_roles(roles, names, columns)
+    check_roles(roles, names, columns)
     found: dict[str, Any] = {role: _numbered_ids(table[name], name) for role, name in ids.items()}
     found |= {role: _exact_numbers(table[name], name) for role, name in numbers.items()}
     if names:
@@ -149,7 +149,7 @@ def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str
         role, name = next(iter(by_role.items()))
         raise DataError(f"{role}='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
     table = _table(_with_index(frame, by_role.values()))
-    _check_roles(by_role, (), table.columns)
+    check_roles(by_role, (), table.columns)
     columns = {role: _role(table[name], name, role) for role, name in by_role.items()}
     return table.drop(*by_role.values()).to_native(), columns
 
@@ -192,8 +192,12 @@ def _check_known(
             raise DataError(f"there is no column '{name}'", *advice, f"; {did_you_mean(name, columns)}")
 
 
-def _check_roles(by_role: Mapping[str, str], features: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise DataError if a column is missing or has two roles: a label among the features would leak into the model."""
+def check_roles(by_role: Mapping[str, str], features: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise DataError if a column is missing or has two roles: a label among the features would leak into the model.
+
+    >>> from swaprank.data.frames import check_roles
+    >>> check_roles({"label": "clicked", "qid": "query"}, ["bm25"], ["query", "clicked", "bm25"])
+    """
     known = {*columns}
     for name in (*by_role.values(), *features):
         if name not in known:
