@@ -78,7 +78,7 @@ def report(kind: str, counts: Counter[str], sizes: Counter[int]) -> None:
     by_size = ", ".join(f"{count} on {size}" for size, count in sorted(sizes.items()))
     print(
         f"{kind}: {counts.total()} configurations ({by_size} workers): {counts['differ']} models differ, "
-        f"{counts['same']} are the same byte for byte, {counts['error']} are the same error",
+        f"{counts['same']} are the same byte for byte, {counts['error']} are refused by both",
         flush=True,
     )
 
