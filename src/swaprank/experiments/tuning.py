@@ -231,7 +231,8 @@ class _TrialRunner:
             raise DataError(f"{self.metric} has no value on the validation set: it is undefined for all its queries.")
         trial.set_user_attr("size", ranker.size_)
         keep_chosen(trial, getattr(ranker, "chosen_", {}))
-        self.log(f"{title}: {self.metric} {value:.4f}, {ranker.size_}; {format_parameters(parameters)}")
+        found = parameters | chosen_values(trial)
+        self.log(f"{title}: {self.metric} {value:.4f}, {ranker.size_}; {format_parameters(found)}")
         if value > self.best_value:
             self.best_value, self.best_number, self.best_ranker = value, trial.number + 1, ranker
         return value
