@@ -8,6 +8,7 @@ from typing import Any, final
 from sklearn.base import clone
 
 import swaprank as sr
+from swaprank.cluster.gathering import gathered
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.experiments.grid_search import parse_range
@@ -34,8 +35,8 @@ from swaprank.trackers.optuna_pruning import OptunaPruning
 
 
 def tune(
-    train: sr.Dataset,
-    valid: sr.Dataset,
+    train: sr.Dataset | sr.Parts,
+    valid: sr.Dataset | sr.Parts,
     ranker: str | sr.Ranker = "lambdamart",
     *,
     metric: str | sr.metrics.Metric | None = None,
@@ -56,7 +57,7 @@ def tune(
     Requires Optuna: pip install 'swaprank[tune]'.
 
     Args:
-        train: Training data.
+        train: Training data. `Parts` are brought to this process.
         valid: Validation data. The search maximizes the metric on it.
         ranker: A kind of ranker, such as "lambdamart", which is trained with early stopping; or a ranker, whose
             parameters are used except for the tuned ones.
@@ -80,6 +81,7 @@ def tune(
     ...     pass
     """
     check_optuna()
+    train, valid = gathered(train, "the training data"), gathered(valid, "the set 'valid'")
     for data in (train, valid):
         if not isinstance(data, sr.Dataset):
             raise DataError(f"tune takes train, valid and a ranker; found {type(data).__name__} instead of a Dataset.")
