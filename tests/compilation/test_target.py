@@ -133,7 +133,7 @@ print(type(swaprank.kernels.kernel(lambda x: x)).__name__)
 
 
 def test_lambdamart_trains_with_other_classes_inside_numba(tmp_path: Path) -> None:
-    """Symmetric trees: by default, both kinds are tried, and Numba compiles nothing ahead for this test."""
+    """Symmetric trees alone: everything is compiled anew, and by default a trial grows both kinds."""
     train = """
 import swaprank as sr
 warnings.simplefilter("error")
