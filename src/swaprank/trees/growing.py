@@ -90,7 +90,7 @@ def take_splits(limits: Limits, work: Workspace, tree: Tree) -> int:
         needs_children = work.sizes[N_LEAVES] + 1 < limits.max_leaves and may_have_grandchildren(leaf, limits, work)
         if is_uncertain(leaf, work) or (needs_children and work.leaves[leaf, STATE] != DIVIDED):
             return int(leaf)
-        record_split(chosen, work, tree)
+        record_split(int(chosen), work, tree)
     return -1
 
 
