@@ -185,7 +185,7 @@ def choose_ahead(next_leaf: int, limits: Limits, work: Workspace) -> None:
 @kernel
 def is_chosen(leaf: int, work: Workspace) -> bool:
     """True if the leaf is divided next."""
+    found = False
     for k in range(work.sizes[N_CHOSEN]):
-        if work.chosen[k] == leaf:
-            return True
-    return False
+        found |= work.chosen[k] == leaf
+    return found
