@@ -93,7 +93,7 @@ class Tree(NamedTuple):
 
 @final
 class Counting(Collective):
-    """Another collective, whose messages are counted."""
+    """Another collective, whose messages are counted; of the bytes, w workers each send 2 (w - 1) / w."""
 
     def __init__(self, inner: Collective) -> None:
         self.inner, self.rank, self.size = inner, inner.rank, inner.size
@@ -101,9 +101,22 @@ class Counting(Collective):
 
     def add(self, values: Ints) -> None:
         """See `Collective`."""
-        self.messages += 1
-        self.bytes += values.nbytes
+        self._count(values.nbytes)
         self.inner.add(values)
+
+    def add_own(self, values: Ints, ends: Ints) -> None:
+        """See `Collective`."""
+        self._count(values.nbytes // 2)
+        self.inner.add_own(values, ends)
+
+    def gather(self, values: Ints) -> Ints:
+        """See `Collective`."""
+        self._count(self.size * values.nbytes // 2)
+        return self.inner.gather(values)
+
+    def _count(self, n_bytes: int) -> None:
+        self.messages += 1
+        self.bytes += n_bytes
 
 
 def share(n_rows: int, rank: int, size: int) -> sr.Dataset:
