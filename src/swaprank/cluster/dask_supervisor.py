@@ -28,12 +28,12 @@ class Supervisor:
         self._last: dict[str, tuple[float, float]] = {}
         self._checked, self._lost = -1e9, dict[str, str]()
 
-    def lost(self) -> dict[str, str]:
-        """What happened to each worker that was lost; asks the scheduler once a second at most.
+    def lost(self, *, now: bool = False) -> dict[str, str]:
+        """What happened to each worker that was lost; asks the scheduler once a second at most, or now.
 
         Raises ClusterError if the scheduler does not answer.
         """
-        if monotonic() - self._checked < CHECK_SECONDS:
+        if not now and monotonic() - self._checked < CHECK_SECONDS:
             return self._lost
         present = heartbeats(self._client)
         now = self._checked = monotonic()
