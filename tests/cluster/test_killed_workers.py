@@ -43,9 +43,10 @@ def make() -> sr.LambdaMART:
 
 
 def test_training_goes_on_when_workers_are_killed_or_stopped(client: Client, tmp_path: Path) -> None:
-    alone = saved(make().fit(TRAIN, valid=VALI), tmp_path)
     for number in range(6):
         sr.write_letor(TRAIN.subset(slice(number, None, 6)), tmp_path / f"part-{number}.txt")
+    sr.write_letor(TRAIN, tmp_path / "train.txt")
+    alone = saved(make().fit(sr.read(tmp_path / "train.txt"), valid=VALI), tmp_path)
     parts = sr.Parts.read(sorted(tmp_path.glob("part-*.txt")))
     rounds: list[int] = []
 
