@@ -33,7 +33,7 @@ from swaprank.cluster import Dask
 from swaprank.cluster.dask_supervisor import heartbeats
 
 N_WORKERS, N_TREES, SECONDS_A_TREE = 3, 30, 0.1
-SILENCE = 5.0
+SILENCE = 10.0
 NAME = f"sr{os.getpid() % 10_000}"
 """The beginning of the names of the bridge, the namespaces and their cables: at most 15 letters."""
 BRIDGE, NETWORK, PORT = f"{NAME}b", "10.231.77", 8786
@@ -102,7 +102,13 @@ def cluster(folder: Path) -> Iterator[Client]:
     start(*dask_command, "scheduler", "--host", f"{NETWORK}.254", "--port", str(PORT), "--no-dashboard")
     for worker in range(1, N_WORKERS + 1):
         enter = ("ip", "netns", "exec", f"{NAME}n{worker}")
-        options = ("--nthreads=1", "--no-nanny", "--no-dashboard", f"--name={worker}", f"--local-directory={folder}")
+        options = (
+            "--nthreads=1",
+            "--no-nanny",
+            "--no-dashboard",
+            f"--host={NETWORK}.{worker}",
+            f"--local-directory={folder}",
+        )
         start(*enter, *dask_command, "worker", f"tcp://{NETWORK}.254:{PORT}", *options)
     try:
         with Client(f"tcp://{NETWORK}.254:{PORT}", timeout=60) as client:
@@ -137,7 +143,8 @@ def run(client: Client, folder: Path, n_cuts: int) -> None:
         sr.write_letor(train.subset(slice(number, None, 2 * N_WORKERS)), folder / f"part-{number}.txt")
     sr.write_letor(train, folder / "train.txt")
     alone = saved(new_ranker().fit(sr.read(folder / "train.txt"), valid=vali), folder)
-    assert saved(train_on(client, folder, vali), folder) == alone
+    # The first training imports and loads all that it needs, and takes its time.
+    assert saved(train_on(client, folder, vali, silence=60.0), folder) == alone
     logger, notices = logging.getLogger("swaprank"), Notices()
     logger.setLevel(logging.INFO)
     logger.addHandler(notices)
@@ -168,11 +175,11 @@ def new_ranker() -> sr.LambdaMART:
     return sr.LambdaMART(n_trees=N_TREES, n_leaves=5)
 
 
-def train_on(client: Client, folder: Path, vali: sr.Dataset) -> sr.Ranker:
+def train_on(client: Client, folder: Path, vali: sr.Dataset, silence: float = SILENCE) -> sr.Ranker:
     def slowly(progress: sr.rankers.Progress) -> None:
         time.sleep(SECONDS_A_TREE)
 
-    parts, cluster = sr.Parts.read(sorted(folder.glob("part-*.txt"))), Dask(client, silence=SILENCE)
+    parts, cluster = sr.Parts.read(sorted(folder.glob("part-*.txt"))), Dask(client, silence=silence)
     return new_ranker().fit(parts, valid=vali, callbacks=[slowly], cluster=cluster)
 
 
