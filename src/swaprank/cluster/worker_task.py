@@ -26,7 +26,7 @@ import numpy as np
 from swaprank.cluster.formation import Address, Listener
 from swaprank.cluster.shard import Counts, Shard, fit_on_shard
 from swaprank.cluster.socket_collective import SocketCollective
-from swaprank.errors import ClusterError
+from swaprank.errors import ClusterError, SwaprankError
 
 _CHECK_SECONDS = 0.5
 
@@ -173,10 +173,24 @@ def _trained(
     limits = [each for each in (workplace.n_threads, ranker.n_threads) if each is not None]
     ranker.n_threads = min(limits, default=None)
     own = _arguments_of_first(job, session, workplace) if shard.rank == 0 else {}
-    counts = fit_on_shard(ranker, collective, shard, **job.fit, **own)
+    with _checkpoint_of_driver(job, session):
+        counts = fit_on_shard(ranker, collective, shard, **job.fit, **own)
     if shard.rank > 0:
         return WorkerResult(_digest(ranker), counts)
     return WorkerResult(_digest(ranker), counts, ranker.learned_, last_checkpoint(job.session))
+
+
+@contextmanager
+def _checkpoint_of_driver(job: Job, session: Session) -> Iterator[None]:
+    """Errors about the checkpoint name the file of the driver, not its copy here."""
+    try:
+        yield
+    except SwaprankError as error:
+        if job.checkpoint is None or session.checkpoint is None or str(session.checkpoint) not in str(error):
+            raise
+        copied, given = str(session.checkpoint), job.checkpoint.path
+        parts = (part.replace(copied, given) if isinstance(part, str) else part for part in error.args)
+        raise type(error)(*parts) from None
 
 
 def _arguments_of_first(job: Job, session: Session, workplace: Workplace) -> dict[str, Any]:
