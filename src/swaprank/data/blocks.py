@@ -210,12 +210,11 @@ def _all_or_none(parts: Sequence[AnyArray | None]) -> AnyArray | None:
     return joined_values(known) if len(known) == len(parts) else None
 
 
-def _document_ids(parts: Sequence[AnyArray | None], lengths: Sequence[int]) -> AnyArray | None:
+def _document_ids(parts: Sequence[AnyArray | None], sizes: Iterable[int]) -> AnyArray | None:
     """The document ids of all parts, empty in parts that have none; None if no part has any."""
-    if all(part is None for part in parts):
+    if all(ids is None for ids in parts):
         return None
-    pairs = zip(parts, lengths, strict=True)
-    return joined_values([np.zeros(length, "U1") if part is None else part for part, length in pairs])
+    return joined_values([np.zeros(size, "U1") if ids is None else ids for ids, size in zip(parts, sizes, strict=True)])
 
 
 def _shifted(pairs: AnyArray | None, start: int) -> AnyArray | None:
