@@ -264,6 +264,12 @@ def check_model(work: Work, options: argparse.Namespace) -> Tree:
     return sent
 
 
+def worker_bytes(n_rows: float) -> float:
+    """The memory of a worker: bins, rows, the sample for cuts, and what does not grow; see cluster_memory.py."""
+    padded = -(-N_FEATURES // 16) * 16
+    return n_rows * (padded + 70) + 1e6 * N_FEATURES + 100e6
+
+
 def print_growth(tree: Tree, work: Work, network: Network, n_threads: int) -> None:
     print(
         f"seconds a tree; {n_threads} threads a worker, {network.latency * 1e6:.0f} µs, "
@@ -275,7 +281,7 @@ def print_growth(tree: Tree, work: Work, network: Network, n_threads: int) -> No
             cells = []
             for size in WORKERS:
                 seconds = tree_seconds(rows, size, tree, work, network, n_threads, name)
-                cells.append(f"{seconds:9.3f} ({rows / size * (1.4 * N_FEATURES + 60) / 1e9:4.0f})")
+                cells.append(f"{seconds:9.3f} ({worker_bytes(rows / size) / 1e9:4.0f})")
             print(f"{rows:14,}  " + "".join(f"{cell:>16}" for cell in cells))
 
 
