@@ -28,7 +28,8 @@ def prose(path: Path) -> str:
 @cache
 def anchors(path: Path) -> frozenset[str]:
     """The anchors of a page's headings, as the site has them; names of the reference are checked by mkdocs."""
-    text = FENCE.sub("", path.read_text("utf-8"))
+    included = re.sub(r'^--8<-- "(.*)"\n', lambda file: (PROJECT / file[1]).read_text("utf-8"), path.read_text("utf-8"))
+    text = FENCE.sub("", included)
     found: list[str] = []
     for heading in re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE):
         words = re.sub(r"\[([^]]*)\]\([^)]*\)|[`*]", r"\1", html.unescape(heading))
