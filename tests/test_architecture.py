@@ -70,7 +70,7 @@ ORDER = (
     "kernels", "elementary", "lanes", "exact_sums", "environment", "files", "model_files", "data", "rendering",
     "reading", "metrics", "objectives", "models", "trees", "nets", "linear", "exchange", "cluster", "rankers",
     "ensembles", "reranking", "baselines", "papers", "registry", "serving", "evaluation", "clicks", "datasets", "trec",
-    "instruments", "torch", "trackers", "experiments", "reporting", "reproduction", "cli", "__main__",
+    "instruments", "torch", "spark", "ray", "trackers", "experiments", "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip
 """From left to right: every package imports only what stands before it. CONTRIBUTING.md shows it."""
 

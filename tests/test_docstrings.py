@@ -11,8 +11,10 @@ import pytest
 import swaprank as sr
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(sr.__path__, "swaprank.") if name.split(".")[1] != "cli"]
-SLOW = {"swaprank.rankers.smoothrank", "swaprank.instruments.certify"}
+SLOW = {"swaprank.rankers.smoothrank", "swaprank.instruments.certify", "swaprank.spark", "swaprank.ray"}
 """Modules whose examples train for a while."""
+NEEDED = {"swaprank.torch": "torch", "swaprank.spark": "pyspark", "swaprank.ray": "ray.data"}
+"""What is needed for examples, and not installed for the tests."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -35,8 +37,8 @@ def public_functions(module: ModuleType) -> dict[str, object]:
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in MODULES]
 )
 def test_examples_run(name: str) -> None:
-    if name == "swaprank.torch":
-        pytest.importorskip("torch", reason="PyTorch is not installed")
+    if name in NEEDED:
+        pytest.importorskip(NEEDED[name], reason=f"{NEEDED[name]} is not installed")
     for test in examples(importlib.import_module(name)):
         failed, _ = doctest.DocTestRunner(optionflags=OPTIONS).run(test)
         assert failed == 0, test.name

@@ -1,7 +1,6 @@
 """Kill workers of a Dask cluster while they train, again and again.
 
-Each time there must be a clear error within seconds. Training then goes on from its checkpoint, and must end with the
-bytes of a training that nobody disturbed.
+Training must go on by itself without the worker, and end with the bytes of a training that nobody disturbed.
 
     python tools/kill_workers.py local --kills 20         # a LocalCluster with processes, which restarts workers
     python tools/kill_workers.py commands --kills 20      # `dask scheduler` and `dask worker`, started as commands
@@ -10,6 +9,7 @@ bytes of a training that nobody disturbed.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import random
 import signal
@@ -22,12 +22,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
-from typing import Any, NamedTuple
+from typing import NamedTuple, final
 
 import dask
 from distributed import Client, LocalCluster
 
 import swaprank as sr
+from swaprank.cluster import Dask
 from swaprank.cluster.dask_supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
@@ -40,10 +41,12 @@ RESTART_SECONDS = 20
 class Outcome(NamedTuple):
     """The end of a training that was disturbed."""
 
+    at: float
+    """Seconds after the start when a worker was killed."""
     seconds: float
-    """From the kill to the error."""
-    error: str
-    """Empty if training had finished before."""
+    """What the whole training took."""
+    notices: list[str]
+    """What the user was told; nothing if training had finished before."""
 
 
 def main() -> None:
@@ -62,10 +65,7 @@ def main() -> None:
 
 
 def run(client: Client, restart: Callable[[], None], folder: Path, n_kills: int) -> None:
-    (train, vali), checkpoint = (
-        sr.datasets.random_search((30, 9), n_documents=15, random_state=0),
-        folder / "checkpoint",
-    )
+    train, vali = sr.datasets.random_search((30, 9), n_documents=15, random_state=0)
     for number in range(2 * N_WORKERS):
         part = train.subset(slice(number, None, 2 * N_WORKERS))
         sr.write_letor(part, folder / f"part-{number}.txt")
@@ -77,43 +77,58 @@ def run(client: Client, restart: Callable[[], None], folder: Path, n_kills: int)
     usual = time.perf_counter() - usual
     outcomes: list[Outcome] = []
     while len(outcomes) < n_kills:
-        checkpoint.unlink(missing_ok=True)
-        outcomes.append(disturbed(client, folder, vali, checkpoint, random.uniform(0, usual)))
-        print(f"{len(outcomes)}: {outcomes[-1].seconds:.2f} s: {outcomes[-1].error or 'finished before'}", flush=True)
+        ranker, outcome = disturbed(client, folder, vali, random.uniform(0, usual))
+        assert saved(ranker, folder) == alone, "another model after a kill"
+        outcomes.append(outcome)
+        told = " ".join(outcome.notices) or "it had finished before"
+        print(
+            f"{len(outcomes)}: killed after {outcome.at:.2f} s, done after {outcome.seconds:.2f} s: {told}", flush=True
+        )
         restart()
-        again = train_on(client, folder, vali, checkpoint=checkpoint, checkpoint_every=5)
-        assert saved(again, folder) == alone, "another model after a kill"
-    errors = [outcome for outcome in outcomes if outcome.error]
-    slowest = max((outcome.seconds for outcome in errors), default=0.0)
-    print(f"{n_kills} kills: {len(errors)} clear errors after at most {slowest:.2f} s, {n_kills} identical models")
+    lost = [outcome for outcome in outcomes if outcome.notices]
+    slowest = max((outcome.seconds for outcome in outcomes), default=0.0)
+    print(
+        f"{n_kills} kills: {len(lost)} trainings went on without a worker, {n_kills} identical models; {usual:.1f} s "
+        f"usually, {slowest:.1f} s at most"
+    )
 
 
-def disturbed(client: Client, folder: Path, vali: sr.Dataset, checkpoint: Path, after: float) -> Outcome:
+def disturbed(client: Client, folder: Path, vali: sr.Dataset, after: float) -> tuple[Ranker, Outcome]:
     """Train, and kill a worker after so many seconds."""
-    victim = random.choice(process_ids(client))
-    killed: list[float] = []
-
-    def kill() -> None:
-        killed.append(time.perf_counter())
-        os.kill(victim, signal.SIGKILL)
-
-    timer = Timer(after, kill)
+    victim, notices = random.choice(process_ids(client)), list[str]()
+    logger, handler = logging.getLogger("swaprank"), NoticeHandler(notices)
+    logger.addHandler(handler)
+    start = time.perf_counter()
+    timer = Timer(after, os.kill, (victim, signal.SIGKILL))
     timer.start()
-    error = ""
     try:
-        train_on(client, folder, vali, checkpoint=checkpoint, checkpoint_every=5)
-    except sr.errors.ClusterError as raised:
-        error = str(raised)
-    ended = time.perf_counter()
-    timer.join()
-    return Outcome(ended - killed[0], error)
+        ranker = train_on(client, folder, vali)
+    finally:
+        logger.removeHandler(handler)
+        timer.join()
+    return ranker, Outcome(after, time.perf_counter() - start, notices)
+
+
+@final
+class NoticeHandler(logging.Handler):
+    """Collects what training says of workers."""
+
+    def __init__(self, notices: list[str]) -> None:
+        super().__init__(logging.INFO)
+        self.notices = notices
+        logging.getLogger("swaprank").setLevel(logging.INFO)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler`."""
+        if "goes on" in record.getMessage():
+            self.notices.append(record.getMessage())
 
 
 def new_ranker() -> sr.LambdaMART:
     return sr.LambdaMART(n_trees=N_TREES, n_leaves=5)
 
 
-def train_on(client: Client, folder: Path, vali: sr.Dataset, **options: Any) -> Ranker:
+def train_on(client: Client, folder: Path, vali: sr.Dataset) -> Ranker:
     files = sorted(folder.glob("part-*.txt"))
     # Half of the trainings on files, half on values that Dask computes.
     parts = sr.Parts.read(files) if random.random() < 0.5 else [dask.delayed(sr.read)(str(file)) for file in files]
@@ -121,7 +136,7 @@ def train_on(client: Client, folder: Path, vali: sr.Dataset, **options: Any) -> 
     def slowly(progress: sr.rankers.Progress) -> None:
         time.sleep(SECONDS_A_TREE)
 
-    return new_ranker().fit(parts, valid=vali, callbacks=[slowly], **options)
+    return new_ranker().fit(parts, valid=vali, callbacks=[slowly], cluster=Dask(client))
 
 
 def read_all(folder: Path) -> sr.Dataset:

@@ -20,10 +20,9 @@ from swaprank.errors import ClusterError
 
 SECRET = b"of this training"
 SIZES = (0, 1, 5, 100_000, 2**18 + 3)
-FORKED = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
-if sys.platform != "win32":
-    # Imported once for all processes.
-    FORKED.set_forkserver_preload(["numpy", "swaprank.cluster.socket_collective"])  # type: ignore[attr-defined]
+FORKED: Any = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
+# Imported once for all processes.
+FORKED.set_forkserver_preload(["numpy", "swaprank.cluster.socket_collective"])
 
 
 def in_threads(work: Callable[[SocketCollective], Any], size: int, silence: float = 60.0) -> list[Any]:
@@ -89,13 +88,17 @@ def test_all_others_learn_of_one_that_failed() -> None:
     assert all("host" in found[rank] and "has ended" in found[rank] for rank in (0, 2, 3))
 
 
+def computes_alone(collective: SocketCollective) -> None:
+    while collective.lost is None:
+        time.sleep(0.01)
+    collective.add(np.ones(1, np.int64))
+
+
 def test_who_computes_alone_learns_of_one_that_ended_without_asking() -> None:
     def first_computes(collective: SocketCollective) -> None:
         if collective.rank == 1:
             raise ClusterError("bad luck")
-        while collective.lost is None:
-            time.sleep(0.01)
-        collective.add(np.ones(1, np.int64))
+        computes_alone(collective)
 
     assert in_threads(first_computes, 2) == ["worker 1 of 2 (host 1) has ended.", "bad luck"]
 
@@ -111,8 +114,10 @@ def test_silence_is_noticed_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     original = heartbeats.watch
     monkeypatch.setattr(heartbeats, "watch", watch_or_say_nothing)
-    found = in_threads(lambda collective: collective.add(np.ones(1, np.int64)) or time.sleep(1.0), 2, silence=0.3)
-    assert sorted("no heartbeat for 0.3 s" in str(each) for each in found) == [False, True]
+    # Each waits for what the other never sends.
+    found = in_threads(lambda each: each._exchange({}, {1 - each.rank: np.ones(1, np.int64)}), 2, silence=0.3)
+    assert sorted("no heartbeat for 0.3 s" in each for each in found) == [False, True]
+    assert sorted("has ended" in each for each in found) == [False, True]
 
 
 def test_strangers_are_dropped_and_do_not_keep_others_waiting() -> None:
@@ -122,18 +127,20 @@ def test_strangers_are_dropped_and_do_not_keep_others_waiting() -> None:
     liar = socket.create_connection(members[0][:2])
     liar.sendall(b"GET / HTTP/1.1\r\n\r\n".ljust(200))
     stranger = SocketCollective(Listener("127.0.0.1"), [members[0], listeners[1].address], 1, b"another secret", 5.0)
+    threads, first = ThreadPoolExecutor(1), SocketCollective(listeners[0], members, 0, SECRET)
+    joined = threads.submit(first.join)
     with pytest.raises(ClusterError, match=r"worker 0 of 2 \(127.0.0.1\) cannot be reached at 127.0.0.1:\d+"):
-        threads = ThreadPoolExecutor(1)
-        first = SocketCollective(listeners[0], members, 0, SECRET)
-        joined = threads.submit(first.join)
         stranger.join()
     second = SocketCollective(listeners[1], members, 1, SECRET)
     second.join()
     joined.result()
-    assert threads.submit(first.gather, np.array([4])).done() is False
-    assert second.gather(np.array([5])).tolist() == [[4], [5]]
-    for each in (silent, liar, first, second, threads):
-        (each.leave if isinstance(each, SocketCollective) else getattr(each, "close", threads.shutdown))()
+    gathered = threads.submit(first.gather, np.array([4]))
+    assert second.gather(np.array([5])).tolist() == gathered.result().tolist() == [[4], [5]]
+    for each in (first, second):
+        each.leave()
+    for stranger_socket in (silent, liar):
+        stranger_socket.close()
+    threads.shutdown()
 
 
 def test_another_version_is_refused() -> None:
@@ -144,7 +151,7 @@ def test_another_version_is_refused() -> None:
     with ThreadPoolExecutor(2) as pool:
         joins = [pool.submit(each.join) for each in (one, other)]
         errors = [join.exception() for join in joins]
-    assert "worker 1 of 2 (host 1) has swaprank 0.0.1, but worker 0 has" in str(errors[0])
+    assert "worker 1 (host 1) has swaprank 0.0.1, but worker 0 has" in str(errors[0])
     assert "but worker 1 has 0.0.1" in str(errors[1])
 
 

@@ -13,6 +13,7 @@ from typing import Any, final
 
 from swaprank.cluster.dask_placement import place
 from swaprank.cluster.dask_supervisor import CHECK_SECONDS, Supervisor
+from swaprank.cluster.formation import Address
 from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.shard import Shard
@@ -123,24 +124,32 @@ class DaskTeam(Team):
         lost = self._supervisor.lost()
         return [_outcome(future, lost.get(worker)) for worker, future in zip(self._workers, self._futures, strict=True)]
 
-    def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    def tell(self, rank: int, function: Callable[..., object], *arguments: Any) -> None:
         """See `Team`."""
+        self._run(rank, function, arguments)
+
+    def ask(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Team`."""
+        thread, results = self._run(rank, function, arguments)
+        end = monotonic() + self._job.silence
+        while thread.is_alive() and monotonic() < end:
+            thread.join(CHECK_SECONDS)
+            if thread.is_alive() and any(outcome is not None for outcome in self.outcomes()):
+                break
+        return results[0] if results else None
+
+    def _run(self, rank: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Thread, list[Any]]:
         worker, results = self._workers[rank], list[Any]()
 
-        def call() -> None:
+        def run() -> None:
             with suppress(Exception):
                 found = self._client.run(function, *arguments, workers=[worker], on_error="ignore")
                 results.append(found.get(worker))
 
         # A worker that is stopped never answers: a thread can be left behind.
-        thread = Thread(target=call, daemon=True)
-        start = monotonic()
+        thread = Thread(target=run, daemon=True, name="swaprank-call")
         thread.start()
-        while thread.is_alive() and monotonic() - start < self._job.silence:
-            thread.join(CHECK_SECONDS)
-            if thread.is_alive() and any(isinstance(each, Broken | Gone) for each in self.outcomes()):
-                break
-        return results[0] if results else None
+        return thread, results
 
     def stop(self) -> None:
         """See `Team`."""
@@ -160,7 +169,10 @@ _TEAMS: dict[str, DaskTeam] = {}
 
 
 def _receive(event: tuple[float, Any]) -> None:
+    # Events come as plain tuples.
     message = Message(*event[1])
+    if message.address is not None:
+        message = message._replace(address=Address(*message.address))
     if message.session in _TEAMS:
         _TEAMS[message.session].receive(message)
 
@@ -175,7 +187,7 @@ def _outcome(future: Any, lost: str | None) -> Outcome | None:
     if lost is not None:
         return Gone(lost)
     if future.status == "cancelled":
-        return ClusterError("Dask has cancelled a task: it lost data that the task needs.")
+        return Broken("Dask has cancelled a task: it lost data that the task needs.", None, False, b"")
     return None
 
 

@@ -1,13 +1,14 @@
 """Divide the parts among the workers of a Dask cluster: training parts stay where they are, others go in turns."""
 
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 
 from swaprank.cluster.dask_supervisor import CHECK_SECONDS, Supervisor, heartbeats
-from swaprank.cluster.launcher import Placement
+from swaprank.cluster.launcher import LostWorkersError, Placement
 from swaprank.cluster.parts import DataPart, Parts
 from swaprank.cluster.shard import make_shard
 from swaprank.data.dataset import Dataset
@@ -18,6 +19,8 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts], without: Collec
     """Compute the parts that are not files, and divide all parts among the workers."""
     from distributed import KilledWorker
 
+    if without:
+        _forget_silent(client, without, silence)
     try:
         by_worker = _training_parts(client, train, without, silence)
         workers = sorted(by_worker)
@@ -25,27 +28,43 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts], without: Collec
             name: _available(client, _in_turns(each, len(workers)), f"the set '{name}'", silence)
             for name, each in valid.items()
         }
-    except (OSError, CancelledError, KilledWorker) as error:
-        # Errors of Dask about connections and values that were lost with a worker.
+    except CancelledError as error:
         raise ClusterError(
-            f"the Dask cluster lost a worker while it was given the data: {error}. Try again."
+            f"parts were lost with a worker of the Dask cluster, and cannot be computed again ({error}): give files, "
+            "or delayed values rather than scattered ones."
         ) from error
+    except KilledWorker as error:
+        raise ClusterError(f"workers of the Dask cluster end when they are given the data: {error}.") from error
+    except OSError as error:
+        raise LostWorkersError((), f"a worker of the Dask cluster was lost with data: {error}.") from error
     shards = [make_shard(rank, len(workers), by_worker[worker], sets) for rank, worker in enumerate(workers)]
     return Placement(workers, shards)
 
 
+def _forget_silent(client: Any, lost: Collection[str], silence: float) -> None:
+    """Let the scheduler forget workers that it does not hear, either: what they had is then computed again."""
+    last = heartbeats(client)
+    for worker in lost:
+        if worker in last and max(last.values()) - last[worker] > silence / 2:
+            with suppress(Exception):  # It has forgotten it meanwhile.
+                client.sync(client.scheduler.unregister, address=worker, stimulus_id=f"swaprank-silent-{worker}")
+
+
 def _training_parts(client: Any, train: Parts, without: Collection[str], silence: float) -> dict[str, list[DataPart]]:
     """Files in turns to all workers, and values to those that have them."""
-    present = sorted(_worker_addresses(client, without))
+    present = sorted(_worker_addresses(client, without, silence))
     available = _available(client, train, "the training data", silence)
     if available[0].is_file:
         return {worker: available[n :: len(present)] for n, worker in enumerate(present[: len(available)])}
     by_worker: dict[str, list[DataPart]] = {}
     where = client.who_has([part.value for part in available])
     for part in available:
-        if not where[part.value.key]:
-            raise CancelledError(f"{part.name} was lost")
-        by_worker.setdefault(min(where[part.value.key]), []).append(part)
+        have = where[part.value.key]
+        if not have:
+            raise LostWorkersError((), f"{part.name} was lost with a worker of the Dask cluster.")
+        # If only workers have it that take no part, Dask moves it.
+        fewest = min(present, key=lambda worker: len(by_worker.get(worker, ())))
+        by_worker.setdefault(min(set(have).difference(without), default=fewest), []).append(part)
     return by_worker
 
 
@@ -58,27 +77,33 @@ def _in_turns(parts: Parts, n_workers: int) -> Parts:
     return Parts([first.value.subset(slice(turn, None, n_parts)) for turn in range(n_parts)])
 
 
-def _worker_addresses(client: Any, without: Collection[str]) -> list[str]:
-    found = [worker for worker in heartbeats(client) if worker not in without]
-    if not found:
-        raise ClusterError(
-            "the Dask cluster has no workers: start some",
-            Wording(", or wait for them with client.wait_for_workers(1)", ""),
-            ".",
-        )
-    return found
+def _worker_addresses(client: Any, without: Collection[str], silence: float) -> list[str]:
+    end = monotonic() + silence
+    while True:
+        found = [worker for worker in heartbeats(client) if worker not in without]
+        if found:
+            return found
+        # Dask starts workers again that ended, if they were started so.
+        if not without or monotonic() > end:
+            raise ClusterError(
+                "the Dask cluster has no workers: start some",
+                Wording(", or wait for them with client.wait_for_workers(1)", ""),
+                ".",
+            )
+        sleep(CHECK_SECONDS)
 
 
 def _available(client: Any, parts: Parts, where: str, silence: float) -> list[DataPart]:
     """Files as they are; values as futures that have been computed, without empty ones."""
     if parts.parts[0].is_file:
         return list(parts.parts)
+    supervisor = Supervisor(client, None, silence)
     values = [part.value for part in parts.parts]
     futures = client.compute(
-        [client.scatter(value, hash=False) if isinstance(value, Dataset) else value for value in values]
+        [_scattered(client, value, supervisor) if isinstance(value, Dataset) else value for value in values]
     )
     sizes = client.map(_n_documents, futures, pure=False)
-    _wait(client, sizes, silence)
+    _wait(client, sizes, supervisor, silence)
     computed = [part._replace(value=future) for part, future in zip(parts.parts, futures, strict=True)]
     found = [part for part, size in zip(computed, sizes, strict=True) if size.result()]
     if not found:
@@ -86,24 +111,49 @@ def _available(client: Any, parts: Parts, where: str, silence: float) -> list[Da
     return found
 
 
-def _wait(client: Any, futures: Sequence[Any], silence: float) -> None:
+def _scattered(client: Any, value: Dataset, supervisor: Supervisor) -> Any:
+    """The future of data of this process; Dask alone would wait for a worker that is stopped."""
+    # In a thread of its own, which is left behind in that case.
+    done: Future[Any] = Future()
+
+    def scatter() -> None:
+        try:
+            done.set_result(client.scatter(value, hash=False))
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=scatter, daemon=True, name="swaprank-scatter").start()
+    while True:
+        try:
+            return done.result(CHECK_SECONDS)
+        except TimeoutError:
+            if done.done():
+                raise
+            _check(supervisor)
+
+
+def _check(supervisor: Supervisor) -> None:
+    for worker, why in supervisor.lost().items():
+        raise LostWorkersError([worker], f"the worker {worker} of the Dask cluster {why}.")
+
+
+def _wait(client: Any, futures: Sequence[Any], supervisor: Supervisor, silence: float) -> None:
     """Wait until all are computed; raises what one of them raised, or CancelledError if it was lost for good."""
     from distributed import wait
 
-    last_good, supervisor = monotonic(), Supervisor(client, None, silence)
+    last_good = monotonic()
     while any(future.status in ("pending", "lost") for future in futures):
         with suppress(TimeoutError):
             wait(futures, timeout=CHECK_SECONDS)
         for future in futures:
             if future.status in ("error", "cancelled"):
                 future.result()
-        for worker, why in supervisor.lost().items():
-            raise ClusterError(f"the worker {worker} of the Dask cluster {why}.")
+        _check(supervisor)
         # Dask computes again what was lost, and a nanny restarts a worker, both within seconds.
         if heartbeats(client) and all(future.status != "lost" for future in futures):
             last_good = monotonic()
         elif monotonic() - last_good > silence:
-            raise CancelledError("it was not computed again")
+            raise CancelledError("they were not computed again")
 
 
 def _n_documents(data: Any) -> int:

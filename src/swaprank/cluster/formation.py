@@ -40,6 +40,16 @@ class Address(NamedTuple):
     """What users call the worker, such as its address on the Dask cluster; it is in errors."""
 
 
+class Missing(NamedTuple):
+    """Why a group has not formed."""
+
+    rank: int | None
+    """Who is missing; None if nobody is, and trying again does not help."""
+    why: str
+    silent: bool = False
+    """True if the worker may still run, but says nothing."""
+
+
 class Peer(NamedTuple):
     """One end of a connection: whose it is, and for what."""
 
@@ -85,9 +95,9 @@ class Formation:
         self._seconds, self._version = seconds, _VERSION
         self._changed = Condition()
         self._sockets: dict[Peer, socket.socket] = {}
-        self._error: tuple[int | None, str] | None = None
+        self._error: Missing | None = None
 
-    def connected(self) -> tuple[Mapping[Peer, socket.socket], tuple[int | None, str] | None]:
+    def connected(self) -> tuple[Mapping[Peer, socket.socket], Missing | None]:
         """All connections; or those that there are, with who is missing and why."""
         Thread(target=self._accept_all, daemon=True, name="swaprank-accept").start()
         for peer in range(self._rank):
@@ -98,22 +108,22 @@ class Formation:
                 missing, n_there = self._missing(), len(self._sockets)
                 self._changed.wait(self._seconds)
                 if self._error is None and self._missing() == missing and len(self._sockets) == n_there:
-                    self._error = missing, f"has not connected within {self._seconds:g} s"
+                    self._error = Missing(missing, f"has not connected within {self._seconds:g} s", silent=True)
             done = self._error
-            self._error = done or (None, "the group has formed")
+            self._error = done or Missing(None, "the group has formed")
         return self._sockets, done
 
     def abandon(self, reason: str) -> None:
         """End `connected`."""
-        self._fail(None, reason)
+        self._fail(Missing(None, reason))
 
     def _missing(self) -> int | None:
         there = {peer.rank for peer in self._sockets if Peer(peer.rank, 1 - peer.channel) in self._sockets}
         return next((peer for peer in range(len(self._members)) if peer not in there and peer != self._rank), None)
 
-    def _fail(self, peer: int | None, text: str) -> None:
+    def _fail(self, missing: Missing) -> None:
         with self._changed:
-            self._error = self._error or (peer, text)
+            self._error = self._error or missing
             self._changed.notify_all()
 
     def _add(self, peer: Peer, connection: socket.socket) -> None:
@@ -136,7 +146,8 @@ class Formation:
                     self._check_version(peer, self._introduce(connection, Peer(peer, channel)))
                 self._add(Peer(peer, channel), connection)
         except OSError as error:
-            self._fail(peer, f"cannot be reached at {host}:{port}: {error or type(error).__name__}")
+            why = f"cannot be reached at {host}:{port}: {error or type(error).__name__}"
+            self._fail(Missing(peer, why, silent=isinstance(error, TimeoutError)))
 
     def _accept_all(self) -> None:
         while self._error is None:
@@ -146,7 +157,7 @@ class Formation:
             except TimeoutError:
                 continue
             except OSError as error:
-                self._fail(None, f"worker {self._rank} cannot listen any more: {error}")
+                self._fail(Missing(None, f"worker {self._rank} cannot listen any more: {error}"))
                 return
             # A stranger who says nothing must not keep the others waiting.
             Thread(target=self._welcome, args=(connection,), daemon=True, name="swaprank-welcome").start()
@@ -183,7 +194,9 @@ class Formation:
     def _check_version(self, peer: int, version: bytes) -> None:
         if version != self._version:
             other, own = (each.rstrip(b"\0").decode(errors="replace") for each in (version, self._version))
-            self._fail(peer, f"has swaprank {other}, but worker {self._rank} has {own}: all must have the same")
+            name = self._members[peer].name
+            why = f"worker {peer} ({name}) has swaprank {other}, but worker {self._rank} has {own}"
+            self._fail(Missing(None, f"{why}: all must have the same."))
 
 
 @contextmanager

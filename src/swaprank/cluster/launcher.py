@@ -3,19 +3,19 @@
     launcher.place(train, valid, without)     which workers take part, and which parts each of them is given
     launcher.start(job, placement)            runs train_shard(job, shard, workplace) on each, and returns at once
       team.wait(seconds)                        their messages: first their addresses, then each round
-      team.call(rank, begin, …)                 calls of the driver on a worker while its task runs
+      team.tell(rank, begin, …), team.ask(…)    calls of the driver on a worker while its task runs
       team.outcomes()                           what each has returned or raised, or that it is gone
       team.stop()                               nobody waits for the tasks any more
 
 An engine starts tasks, carries small messages, and says who is gone: nothing else. Everything that a training needs is
 there already (`training.py`, `worker_task.py`): the group forms and adds up over sockets of its own, notices a worker
-that ended or fell silent, shares validation sets, stops early, keeps checkpoints, shows progress, waits for the answers
-of callbacks, ends at Ctrl-C, and explains errors.
+that ended or fell silent, forms again without it and goes on from the last round, shares validation sets, stops early,
+keeps checkpoints, shows progress, waits for the answers of callbacks, ends at Ctrl-C, and explains errors.
 
 Messages go two ways. A worker sends with `Workplace.send`: an address once, and from the first worker a few hundred
-bytes a round. The driver calls functions of `worker_task` by `Team.call`, some of which return a checkpoint. With Dask
-these are its events and `Client.run`, which also work if the client is behind a firewall; with Ray, calls of actors. An
-engine without such things opens a port of its own on the driver.
+bytes a round. The driver calls functions of `worker_task` by `Team.tell` and `Team.ask`, one of which returns a
+checkpoint. With Dask these are its events and `Client.run`, which also work if the client is behind a firewall; with
+Ray, calls of actors. An engine without such things opens a port of its own on the driver.
 
 MPI needs none of this: `mpiexec` starts all processes, and each of them is its own driver (`mpi_training.py`).
 """
@@ -29,6 +29,7 @@ from swaprank.cluster.parts import Parts
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.cluster.worker_task import Broken, Job, Message, WorkerResult
+from swaprank.errors import ClusterError
 
 
 class Placement(NamedTuple):
@@ -50,6 +51,14 @@ Outcome = WorkerResult | Broken | Gone | BaseException
 """What `train_shard` has returned or raised, or Gone."""
 
 
+class LostWorkersError(ClusterError):
+    """Workers were lost before the training had started; it may go on without them."""
+
+    def __init__(self, workers: Collection[str], *parts: Any) -> None:
+        super().__init__(*parts)
+        self.workers = workers
+
+
 class Team(ABC):
     """The tasks of one attempt to train, as their driver sees them."""
 
@@ -66,11 +75,12 @@ class Team(ABC):
         """
 
     @abstractmethod
-    def call(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function of a module in the process of a worker, beside its task; None if the worker is gone.
+    def tell(self, rank: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function of a module in the process of a worker, beside its task. It returns at once."""
 
-        It must not hang if the worker is stopped.
-        """
+    @abstractmethod
+    def ask(self, rank: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Like `tell`, and wait for what the function returns; None if the worker is gone or silent, or a task ends."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -96,7 +106,10 @@ class Launcher(ABC):
         Args:
             train: The training data; at least one part for each worker that takes part.
             valid: The validation sets by name.
-            without: Names of workers that were lost: they take no part, even if the cluster still knows them.
+            without: Names of workers that were lost: they take no part, even if the cluster still knows them. Parts
+                that only they had are computed again.
+
+        Raises LostWorkersError if a worker is lost meanwhile, and ClusterError if parts are.
         """
 
     @abstractmethod

@@ -57,6 +57,8 @@ class SocketCollective(Collective):
         self.rank, self.size = rank, len(members)
         self.lost: int | None = None
         """The rank of the worker that this one has lost first."""
+        self.is_silent = False
+        """True if that worker may still run, but says nothing."""
         self._listener, self._members, self._silence = listener, members, silence
         self._formation = Formation(listener, members, rank, secret, silence)
         self._lock = Lock()
@@ -81,8 +83,8 @@ class SocketCollective(Collective):
         if error is not None or abandoned:
             for connection in connections.values():
                 connection.close()
-            lost, text = error or (None, "")
-            self.abandon(text if lost is None else self._named(lost, text), lost)
+            lost, text, silent = error or (None, "", False)
+            self.abandon(text if lost is None else self._named(lost, text), lost, silent)
         self._check()
         for peer, connection in self._sockets.items():
             self._waits[peer] = _Selector()
@@ -121,12 +123,12 @@ class SocketCollective(Collective):
         self.gather(np.zeros(1, np.int64))
         self._disconnect()
 
-    def abandon(self, reason: str, lost: int | None = None) -> None:
+    def abandon(self, reason: str, lost: int | None = None, silent: bool = False) -> None:
         """End whatever waits for the others with a ClusterError; from any thread, more than once."""
         with self._lock:
             if self._reason is not None:
                 return
-            self._reason, self.lost = reason, lost
+            self._reason, self.lost, self.is_silent = reason, lost, silent
             for connection in self._sockets.values():
                 # Not closed: another thread may use it.
                 with suppress(OSError):
@@ -149,7 +151,7 @@ class SocketCollective(Collective):
         """What the heartbeats say of another worker; called in their thread."""
         if ended and self._leaving:
             return
-        self.abandon(self._named(peer, "has ended" if ended else self._silent()), peer)
+        self.abandon(self._named(peer, "has ended" if ended else self._silent()), peer, not ended)
 
     def _silent(self) -> str:
         return f"has sent no heartbeat for {self._silence:g} s: it is stopped, or its machine or network is gone"
@@ -177,10 +179,10 @@ class SocketCollective(Collective):
         self._check()
         unsent = {}
         for peer, values in outgoing.items():
-            rest = self._send(peer, memoryview(values).cast("B") if values.size else memoryview(b""))
+            rest = self._send(peer, _bytes(values))
             if rest:
                 unsent[peer] = rest
-        missing = {peer: memoryview(values).cast("B") for peer, values in incoming.items() if values.size}
+        missing = {peer: _bytes(values) for peer, values in incoming.items() if values.size}
         if unsent:
             self._in_any_order(unsent, missing)
             return
@@ -234,6 +236,10 @@ class SocketCollective(Collective):
     def _lose(self, peer: int, error: OSError | None) -> None:
         self.abandon(self._named(peer, "has ended"), peer)
         raise ClusterError(str(self._reason)) from error
+
+
+def _bytes(values: Ints) -> memoryview:
+    return values.data.cast("B") if values.size else memoryview(b"")
 
 
 def _events(sends: bool, receives: bool) -> int:

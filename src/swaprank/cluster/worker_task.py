@@ -26,7 +26,7 @@ import numpy as np
 from swaprank.cluster.formation import Address, Listener
 from swaprank.cluster.shard import Counts, Shard, fit_on_shard
 from swaprank.cluster.socket_collective import SocketCollective
-from swaprank.errors import ClusterError
+from swaprank.errors import ClusterError, ModelFileError
 
 _CHECK_SECONDS = 0.5
 
@@ -46,15 +46,17 @@ class Job(NamedTuple):
     """Arguments of `fit_shard`."""
     waits: bool
     """True if the first worker waits for the answer of the driver after each round."""
-    checkpoint: "KeptCheckpoint | None"
-    """The driver has the file, because the disk of a worker may be lost with it."""
+    checkpoint: "KeptCheckpoint"
+    """The driver has it, because the disk of a worker may be lost with it."""
 
 
 class KeptCheckpoint(NamedTuple):
     """A checkpoint of the driver."""
 
-    path: str
+    path: str | None
+    """The file of the user, or None: then it is only for going on without a worker that was lost."""
     every: int
+    """After so many rounds the driver asks for it."""
     content: bytes
     """Empty if there is none yet."""
 
@@ -88,11 +90,15 @@ class WorkerResult(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """The result of a worker that has lost another one."""
+    """The result of a worker whose group is broken."""
 
     reason: str
     lost: int | None
-    """The rank of the other, if this worker knows: who loses a worker leaves the group, and is lost to others, too."""
+    """The rank of the worker that this one has lost. That one may be alive: it leaves when it has lost another."""
+    silent: bool
+    """True if the lost worker said nothing; False if it has ended."""
+    checkpoint: bytes
+    """The rounds that were finished; empty if there are none."""
 
 
 class Workplace(ABC):
@@ -120,10 +126,22 @@ class Session(NamedTuple):
     """A task in this process, for the calls of the driver."""
 
     members: SimpleQueue[Sequence[Address] | None]
-    """The addresses of all workers; None if the training is cancelled before."""
+    """The addresses of all workers; None if the training ends before."""
     answers: SimpleQueue[bool]
     """True to stop: the answers of the driver to each round, or at any time."""
-    checkpoint: Path | None
+    checkpoint: Path
+    ends: list[str]
+    """The reason why the driver has ended this attempt; or empty."""
+    collectives: list[SocketCollective]
+    """That of this worker, as soon as it is known."""
+
+    def end(self, reason: str) -> None:
+        """Let the task end, whatever it waits for."""
+        self.ends.append(reason)
+        self.members.put(None)
+        self.answers.put(True)
+        for collective in self.collectives:
+            collective.abandon(reason)
 
 
 _SESSIONS: dict[tuple[str, int], Session] = {}
@@ -144,8 +162,17 @@ def answer(session: str, stop: bool) -> None:
 
 def last_checkpoint(session: str) -> bytes:
     """The content of the last checkpoint, empty if there is none yet; called by the driver on the first worker."""
-    file = _SESSIONS[session, 0].checkpoint if (session, 0) in _SESSIONS else None
-    return file.read_bytes() if file is not None and file.exists() else b""
+    return _content(_SESSIONS[session, 0].checkpoint) if (session, 0) in _SESSIONS else b""
+
+
+def give_up(session: str, rank: int, reason: str) -> None:
+    """End the attempt: another worker is lost; called by the driver on those that are left."""
+    if (session, rank) in _SESSIONS:
+        _SESSIONS[session, rank].end(reason)
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.exists() else b""
 
 
 def train_shard(job: Job, shard: Shard, workplace: Workplace) -> WorkerResult | Broken:
@@ -154,16 +181,18 @@ def train_shard(job: Job, shard: Shard, workplace: Workplace) -> WorkerResult | 
         try:
             with _joined(job, shard, workplace, session, listener) as collective:
                 return _trained(job, shard, workplace, session, collective)
-        except _LostError as error:
-            return error.broken
-
-
-class _LostError(Exception):
-    """The group is broken; `broken` says what this worker knows."""
-
-    def __init__(self, broken: Broken) -> None:
-        super().__init__(broken.reason)
-        self.broken = broken
+        except ClusterError as error:
+            collectives = session.collectives
+            lost = collectives[0].lost if collectives else None
+            if lost is None and not session.ends:
+                raise
+            silent = lost is not None and collectives[0].is_silent
+            return Broken(str(error), lost, silent, _content(session.checkpoint))
+        except ModelFileError as error:
+            # The user knows the file of the driver, and not its copy here.
+            copy_of, file = str(session.checkpoint), str(job.checkpoint.path)
+            named = [part.replace(copy_of, file) if isinstance(part, str) else part for part in error.args]
+            raise ModelFileError(*named) from None
 
 
 def _trained(
@@ -172,34 +201,39 @@ def _trained(
     ranker = copy(job.ranker)
     limits = [each for each in (workplace.n_threads, ranker.n_threads) if each is not None]
     ranker.n_threads = min(limits, default=None)
-    own = _arguments_of_first(job, session, workplace) if shard.rank == 0 else {}
-    counts = fit_on_shard(ranker, collective, shard, **job.fit, **own)
+    if shard.rank == 0 and job.checkpoint.content:
+        session.checkpoint.write_bytes(job.checkpoint.content)
+    counts = fit_on_shard(
+        ranker,
+        collective,
+        shard,
+        **job.fit,
+        callbacks=[_report(job, session, workplace)] if shard.rank == 0 else [],
+        checkpoint=session.checkpoint,
+        checkpoint_every=job.checkpoint.every,
+    )
     if shard.rank > 0:
         return WorkerResult(_digest(ranker), counts)
     return WorkerResult(_digest(ranker), counts, ranker.learned_, last_checkpoint(job.session))
 
 
-def _arguments_of_first(job: Job, session: Session, workplace: Workplace) -> dict[str, Any]:
-    """The arguments of `fit_shard` that only the first worker is given: it reports each round to the driver."""
+def _report(job: Job, session: Session, workplace: Workplace) -> Callable[[Any], bool]:
+    """The callback of the first worker, by which the driver learns of each round."""
 
     def report(progress: Any) -> bool:
         finished = (progress.round, progress.n_rounds, dict(progress.measured), progress.best_round)
         workplace.send(Message(job.session, 0, round=finished))
         return session.answers.get() if job.waits or not session.answers.empty() else False
 
-    if job.checkpoint is None or session.checkpoint is None:
-        return {"callbacks": [report]}
-    if job.checkpoint.content:
-        session.checkpoint.write_bytes(job.checkpoint.content)
-    return {"callbacks": [report], "checkpoint": session.checkpoint, "checkpoint_every": job.checkpoint.every}
+    return report
 
 
 @contextmanager
 def _session(job: Job, rank: int, workplace: Workplace) -> Iterator[Session]:
-    """Hear the calls of the driver; with a place for the checkpoint on the first worker."""
+    """Hear the calls of the driver, with a place for the checkpoint."""
     with TemporaryDirectory(prefix="swaprank-", dir=workplace.folder) as folder:
-        file = None if job.checkpoint is None or rank > 0 else Path(folder) / Path(job.checkpoint.path).name
-        session = _SESSIONS[job.session, rank] = Session(SimpleQueue(), SimpleQueue(), file)
+        session = Session(SimpleQueue(), SimpleQueue(), Path(folder) / "checkpoint", [], [])
+        _SESSIONS[job.session, rank] = session
         try:
             yield session
         finally:
@@ -211,32 +245,21 @@ def _joined(
     job: Job, shard: Shard, workplace: Workplace, session: Session, listener: Listener
 ) -> Iterator[SocketCollective]:
     """The collective of all workers: left together at the end, or abandoned by one that fails."""
-    ended, joined = Event(), list[SocketCollective]()
-
-    def cancel() -> None:
-        session.members.put(None)
-        session.answers.put(True)
-        for collective in joined:
-            collective.abandon("the training was cancelled.")
-
-    Thread(target=_watch, args=(workplace.cancelled, cancel, ended), daemon=True, name="swaprank-watch").start()
+    ended = Event()
+    Thread(target=_watch, args=(workplace.cancelled, session, ended), daemon=True, name="swaprank-watch").start()
     try:
         workplace.send(Message(job.session, shard.rank, listener.address))
         members = session.members.get()
         if members is None:
-            raise ClusterError("the training was cancelled.")
+            raise ClusterError(session.ends[0])
         collective = SocketCollective(listener, members, shard.rank, job.secret, job.silence)
-        joined.append(collective)
-        if ended.is_set():
-            cancel()
+        session.collectives.append(collective)
+        if session.ends:
+            collective.abandon(session.ends[0])
         try:
             collective.join()
             yield collective
             collective.close()
-        except ClusterError as error:
-            if collective.lost is None:
-                raise
-            raise _LostError(Broken(str(error), collective.lost)) from error
         finally:
             # After an error, the others notice at once.
             collective.leave()
@@ -244,12 +267,12 @@ def _joined(
         ended.set()
 
 
-def _watch(cancelled: Callable[[], bool], cancel: Callable[[], None], ended: Event) -> None:
+def _watch(cancelled: Callable[[], bool], session: Session, ended: Event) -> None:
     """End the task if nobody waits for it any more: the driver has cancelled it, or is gone."""
     while not ended.wait(_CHECK_SECONDS):
         if cancelled():
-            ended.set()
-            cancel()
+            session.end("the training was cancelled.")
+            return
 
 
 def _digest(ranker: Any) -> str:

@@ -150,6 +150,7 @@ def run_on_dask(
             callbacks=callbacks,
             checkpoint=as_checkpoint(checkpoint),
             cluster=Dask(client),
+            notice=log,
         )
     ranker.learned_ = trained.learned
     return _save(TrainingResult(run, ranker, {**trained.counts, **base_data}, "", divided=f"{len(train):,} parts"))

@@ -174,6 +174,11 @@ class Measured:
             for name, of_set in self.history.items()
         }
 
+    def finished_rounds(self, n_trained: int) -> int:
+        """How many of the rounds were measured, too; what was measured of others is forgotten."""
+        self.drop_partial_round()
+        return min([n_trained, *(len(values) for of_set in self.history.values() for values in of_set.values())])
+
     @property
     def best_round(self) -> int | None:
         """The round with the best watched metric, from 1; 0 is the start, None if nothing is watched or measured."""

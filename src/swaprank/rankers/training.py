@@ -206,6 +206,7 @@ class TrainableRanker(Ranker):
                     callbacks=own_callbacks,
                     checkpoint=file,
                     cluster=cluster,
+                    notice=print_progress if verbose > 0 else LOGGER.info,
                 ).learned
         if self.interrupted_:
             raise Interrupted(self)

@@ -8,7 +8,8 @@ of workers: training may go on with more or fewer of them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from swaprank.arrays import AnyArray
 from swaprank.collective import allgather, total
 from swaprank.data.cuts import Cuts
 from swaprank.data.fingerprints import shared_fingerprint
-from swaprank.errors import ModelFileError
+from swaprank.errors import ClusterError, ModelFileError
 from swaprank.files import existing_file
 from swaprank.model_files.container import parse_model, write_model
 from swaprank.model_files.plain_json import check_configuration, plain_values
@@ -71,32 +72,43 @@ def kept_trees(
     return trees
 
 
+@contextmanager
 def saving(
     configuration: Configuration | None,
     request: FitRequest,
     booster: Booster,
     measured: Measured,
     trees: Sequence[GrownTree],
-) -> list[Callback]:
-    """The callback that writes the checkpoint, if there is one."""
+) -> Iterator[list[Callback]]:
+    """The callback that writes the checkpoint of the first worker, if there is one.
+
+    If a worker is lost, every other one that has a file writes the trees that were finished: nobody knows who is left.
+    """
     checkpoint = request.checkpoint
-    if checkpoint is None or request.collective.rank > 0:
-        return []
+    every = 1 if checkpoint is None else checkpoint.every
 
     def write(progress: Progress) -> None:
-        if progress.round % checkpoint.every and progress.round < progress.n_rounds:
+        if progress.round % every == 0 or progress.round == progress.n_rounds:
+            write_all(trees)
+
+    def write_all(finished: Sequence[GrownTree]) -> None:
+        if checkpoint is None or not finished:
             return
-        meta, arrays = make_forest([each.forest for each in trees], booster.n_features).to_parts()
+        meta, arrays = make_forest([each.forest for each in finished], booster.n_features).to_parts()
         binned = {
-            "column": np.concatenate([each.tree.feature[: each.n_leaves - 1] for each in trees]),
-            "bin": np.concatenate([each.tree.bin[: each.n_leaves - 1] for each in trees]),
-            "sets": np.concatenate([each.tree.sets[: each.n_leaves - 1] for each in trees]) > 0,
+            "column": np.concatenate([each.tree.feature[: each.n_leaves - 1] for each in finished]),
+            "bin": np.concatenate([each.tree.bin[: each.n_leaves - 1] for each in finished]),
+            "sets": np.concatenate([each.tree.sets[: each.n_leaves - 1] for each in finished]) > 0,
         }
         at_start = measured.at_start if np.isfinite(measured.at_start) else None
         content = {"configuration": configuration, "history": measured.history, "at_start": at_start, "model": meta}
         write_model(checkpoint.path, KIND, content, {**arrays, **binned})
 
-    return [write]
+    try:
+        yield [] if checkpoint is None or request.collective.rank > 0 else [write]
+    except ClusterError:
+        write_all(trees[: measured.finished_rounds(len(trees))])
+        raise
 
 
 def configuration_of(

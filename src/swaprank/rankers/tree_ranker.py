@@ -247,10 +247,11 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             trees.append(booster.add_tree(objective, n_start + number, rate, n_leaves))
             add_to_measured(number, trees[-1].forest)
 
-        # First the checkpoint: a callback of the user may raise.
-        callbacks = [*saving(configuration, request, booster, measured, trees), *request.callbacks]
         patience, n_done = self.early_stopping_rounds, len(trees)
-        interrupted = run_rounds(n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
+        with saving(configuration, request, booster, measured, trees) as own:
+            # First the checkpoint: a callback of the user may raise.
+            callbacks = [*own, *request.callbacks]
+            interrupted = run_rounds(n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
         return trees, interrupted
 
     def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:
