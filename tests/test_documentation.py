@@ -75,9 +75,3 @@ def test_the_first_picture_shows_what_was_measured(monkeypatch: pytest.MonkeyPat
     monkeypatch.syspath_prepend(PROJECT / "benchmarks")
     chart = importlib.import_module("time_to_quality")
     assert chart.PICTURE.read_text() == chart.drawn(json.loads(chart.MEASURED.read_text()))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
