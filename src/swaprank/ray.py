@@ -110,7 +110,7 @@ def transform(ranker: "Ranker", data: Any, *, features: str | None = None, colum
     >>> ranker = sr.LambdaMART(n_trees=5).fit(train)
     >>> data = ray.data.from_items([dict(zip(test.feature_names, map(float, row))) for row in test.features])
     >>> sr.ray.transform(ranker, data).columns()[-2:]
-    ['query_length', 'score']
+    ['chance', 'score']
     """
     check_dataset(data)
     ranker.check_fitted()

@@ -119,7 +119,7 @@ def transform(ranker: "Ranker", data: Any, *, features: str | None = None, colum
     >>> spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False).getOrCreate()
     >>> data = spark.createDataFrame(test.features.tolist(), list(test.feature_names))
     >>> sr.spark.transform(ranker, data).columns[-2:]
-    ['query_length', 'score']
+    ['chance', 'score']
     """
     check_frame(data)
     ranker.check_fitted()

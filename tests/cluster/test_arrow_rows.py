@@ -28,7 +28,8 @@ def batches(sets: Sequence[Sequence[int]], size: int) -> list[Any]:
     ]
     table = pa.table({"set": [row[0] for row in rows], "q": [row[1] for row in rows], "y": [0] * len(rows)})
     table = table.append_column("x", pa.array(np.arange(float(len(rows)))))
-    return table.to_batches(max_chunksize=size)
+    found: list[Any] = table.to_batches(max_chunksize=size)
+    return found
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
