@@ -15,7 +15,7 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -149,23 +149,23 @@ def message_seconds(collective: Collective) -> tuple[float, float]:
     return best[0], best[1]
 
 
-def worker(rank: int, size: int, setting: Setting, meeting: Any, results: Any) -> None:
+def worker(rank: int, work: Callable[[Collective, Any], Any], setting: Any, meeting: Any, results: Any) -> None:
     with Listener("127.0.0.1", f"process {rank}") as listener:
         addresses, members = meeting
         addresses.put((rank, listener.address))
         collective = SocketCollective(listener, members[rank].get(), rank, b"of this machine")
         collective.join()
-    results.put((rank, work_of(collective, setting)))
+    results.put((rank, work(collective, setting)))
     collective.close()
 
 
-def in_processes(size: int, setting: Setting) -> list[Measured]:
-    """The same training in so many processes."""
+def in_processes(size: int, setting: Any, work: Callable[[Collective, Any], Any] = work_of) -> list[Any]:
+    """The same training in so many processes, and what each of them has measured."""
     context = multiprocessing.get_context("spawn")
     results, addresses = context.SimpleQueue(), context.SimpleQueue()
     members = [context.SimpleQueue() for _ in range(size)]
     processes = [
-        context.Process(target=worker, args=(rank, size, setting, (addresses, members), results))
+        context.Process(target=worker, args=(rank, work, setting, (addresses, members), results))
         for rank in range(size)
     ]
     for process in processes:

@@ -1,9 +1,9 @@
 """Claim: with few clean queries, pairs beside the lambdas bring LambdaRank near RankNet; real data hardly notice.
 
-    python benchmarks/lambdas_with_pairs.py [FOLDER] [--sets README demo mq2008 ohsumed]
+    python benchmarks/lambdas_with_pairs.py [FOLDER] [--sets search demo mq2008 ohsumed]
                                             [--seeds 5] [--first-seed 0]
 
-Test NDCG@10 of nets with ten hidden units, the best epoch on vali. "README" are 300 queries of `random_search`, "demo"
+Test NDCG@10 of nets with ten hidden units, the best epoch on vali. "search" are 300 queries of `random_search`, "demo"
 the same with the settings of `swaprank demo`; FOLDER holds LETOR sets, as for quality.py. ±: the standard error of the
 paired difference from the first net, over data sets, or over the test queries of all folds. `--first-seed 100` takes
 other data.
@@ -23,7 +23,7 @@ import swaprank as sr
 from swaprank.arrays import Floats
 
 METRIC = "ndcg@10"
-GENERATED: dict[str, dict[str, Any]] = {"README": {}, "demo": {"n_epochs": 30, "log_features": True}}
+GENERATED: dict[str, dict[str, Any]] = {"search": {}, "demo": {"n_epochs": 30, "log_features": True}}
 NETS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "lambdas alone, decay=0.8": (sr.LambdaRank, {"pair_weight": 0.0, "decay": 0.8}),
     **{f"pair_weight={weight:g}": (sr.LambdaRank, {"pair_weight": weight}) for weight in (0.0, 0.3, 1.0)},
@@ -61,7 +61,7 @@ def measured(name: str, net: str, folder: Path | None, all_seeds: range) -> tupl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--sets", nargs="+", default=["README", "demo", "mq2008", "ohsumed"])
+    parser.add_argument("--sets", nargs="+", default=["search", "demo", "mq2008", "ohsumed"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()

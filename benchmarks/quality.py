@@ -9,8 +9,8 @@ and an empty `--peers` leaves the other libraries out.
 FOLDER holds mq2008 and ohsumed (Fold1 to Fold5, each with train.txt, vali.txt and test.txt), mslr-sample (train.txt and
 test.txt, of which each is the test data of the other; a fifth of the training queries is vali, three times),
 lightgbm-example (rank.train and rank.test) and shaped (train.npz and valid.npz, as for training.py; shaped500 are its
-first 500 queries). `clean` and `noisy` are generated, five data sets each: 300 queries of a search engine, as in the
-README, and the same with two fifths of the labels redrawn. Every library trains once per fold and seed: trees of 31
+first 500 queries). `clean` and `noisy` are generated, five data sets each: 300 queries of `random_search`,
+and the same with two fifths of the labels redrawn. Every library trains once per fold and seed: trees of 31
 leaves (CatBoost, whose trees are symmetric: depth 6, its default) with a learning rate of 0.1, and all other parameters
 at the library's defaults. Test NDCG@10 by swaprank's standard convention (gain 2^label - 1, and 0 for queries without a
 relevant document)

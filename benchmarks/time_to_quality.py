@@ -35,6 +35,8 @@ LIBRARIES: dict[str, Fit] = {
     "XGBoost": fit_xgboost,
     "CatBoost": with_catboost("YetiRank", symmetric=True),
 }
+Curve = tuple[str, list[float], list[float]]
+"""A library, seconds, and NDCG@10."""
 INK, GRID = "#333", "#ddd"
 COLORS = ("#b3560d", "#14648f", "#6b9dbb", "#1a7f5a", "#7a4fa3")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 800, 390, 60, 556, 66, 316
@@ -68,7 +70,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 def drawn(found: dict[str, Any]) -> str:
     """The SVG: NDCG@10 by seconds, a logarithmic axis; the seconds to one quality stand beside it."""
-    curves = [(name, each["seconds"], each["ndcg@10"]) for name, each in found["curves"].items()]
+    curves: list[Curve] = [(name, each["seconds"], each["ndcg@10"]) for name, each in found["curves"].items()]
     first, last = min(min(x) for _, x, _ in curves), max(max(x) for _, x, _ in curves)
     best = max(max(y) for _, _, y in curves)
     low = max(min(min(y) for _, _, y in curves), best - 0.2) - 0.002
@@ -92,8 +94,8 @@ def drawn(found: dict[str, Any]) -> str:
             x = f"{x_at(seconds):.1f}"
             parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{BOTTOM}" stroke="{GRID}"/>')
             parts.append(f'<text x="{x}" y="{BOTTOM + 18}" text-anchor="middle">{seconds:g} s</text>')
-    for (name, x, y), color in zip(curves, COLORS, strict=False):
-        points = [(x_at(a), y_at(b)) for a, b in zip(x, y, strict=True) if b >= low]
+    for (name, times, values), color in zip(curves, COLORS, strict=False):
+        points = [(x_at(a), y_at(b)) for a, b in zip(times, values, strict=True) if b >= low]
         line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
         width = 3.5 if name == "swaprank" else 2
         parts.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="{width}"/>')
@@ -109,7 +111,7 @@ def drawn(found: dict[str, Any]) -> str:
     return f'{head} font-family="sans-serif" font-size="13" fill="{INK}">\n{body}\n</svg>\n'
 
 
-def legend(curves: list[tuple[str, list[float], list[float]]], quality: float) -> list[str]:
+def legend(curves: list[Curve], quality: float) -> list[str]:
     """A row per library: its colour, its name, and the seconds until it has the quality, if it has."""
     left, right = RIGHT + 24, WIDTH - 16
     parts = [f'<text x="{right}" y="{TOP + 4}" text-anchor="end" fill="#777">seconds to {quality:.2f}</text>']

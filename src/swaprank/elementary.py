@@ -124,7 +124,7 @@ def log1p(x: float) -> float:
 
 @kernel
 def normal_cdf(x: float) -> float:
-    """The probability that a standard normal variable is below x [Hart 1968; West 2005]; the error is below 1e-15.
+    """The probability that a standard normal variable is below x [Hart1968; West2005]; the error is below 1e-15.
 
     >>> from swaprank.elementary import normal_cdf
     >>> normal_cdf(0.0), round(normal_cdf(1.96), 6), normal_cdf(-50.0)

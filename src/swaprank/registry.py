@@ -7,13 +7,14 @@ import ast
 import os
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from swaprank.errors import Hint, ModelFileError, ParameterError, SwaprankError, did_you_mean
 from swaprank.model_files.container import ModelContent, read_model
 from swaprank.parameters import own_name
-from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.saving import restored
+
+if TYPE_CHECKING:
+    from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
     "adarank": "swaprank.baselines.adarank.AdaRank",
@@ -53,7 +54,7 @@ PRESETS = {
 """Functions that make a ranker as a paper describes it; model files have the kind of ranker that it is."""
 
 
-def ranker_class(name: str) -> type[Ranker]:
+def ranker_class(name: str) -> "type[Ranker]":
     """The class of a kind of ranker, or of the ranker that a preset makes.
 
     >>> from swaprank.registry import ranker_class
@@ -64,7 +65,7 @@ def ranker_class(name: str) -> type[Ranker]:
     return maker if isinstance(maker, type) else type(maker())
 
 
-def ranker_maker(name: str) -> Callable[..., Ranker]:
+def ranker_maker(name: str) -> "Callable[..., Ranker]":
     """What makes a ranker from its parameters: the class of a kind, or the function of a preset.
 
     >>> from swaprank.registry import ranker_maker
@@ -79,7 +80,7 @@ def ranker_maker(name: str) -> Callable[..., Ranker]:
     return maker
 
 
-def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
+def make_ranker(name: str, settings: Iterable[str] = ()) -> "Ranker":
     """A ranker from its name and settings such as "n_leaves=31".
 
     >>> from swaprank.registry import make_ranker
@@ -114,7 +115,7 @@ def _value(text: str) -> Any:
     return value if isinstance(value, int | float | tuple | dict) else text
 
 
-def load(path: str | os.PathLike[str]) -> Ranker:
+def load(path: str | os.PathLike[str]) -> "Ranker":
     """Read a ranker from its model file; everything in it is checked.
 
     >>> import tempfile, swaprank as sr
@@ -133,7 +134,7 @@ def load(path: str | os.PathLike[str]) -> Ranker:
         raise ModelFileError(f"{path}: ", error) from None
 
 
-def ranker_of(content: ModelContent) -> Ranker:
+def ranker_of(content: ModelContent) -> "Ranker":
     """The ranker that a model file holds; ModelFileError if something is wrong with its content.
 
     >>> import swaprank as sr
@@ -144,6 +145,9 @@ def ranker_of(content: ModelContent) -> Ranker:
     >>> (ranker_of(content_of(ranker)).predict(test) == ranker.predict(test)).all()
     np.True_
     """
+    # The names of rankers are completed in a shell: nothing large is imported for them.
+    from swaprank.rankers.saving import restored
+
     if content.kind == "checkpoint":
         raise ModelFileError(
             "it is a checkpoint of a training. To finish it: ",

@@ -78,6 +78,14 @@ def test_info_describes_and_checks_bins(folder: Path) -> None:
     assert here("info", "train.txt", "--check", folder=folder).code == 2
 
 
+def test_a_folder_gets_a_file_of_bins_per_file_with_the_same_cuts(folder: Path) -> None:
+    assert "binned: 2 files of bins with the same cuts" in run(folder, "bin", "train.txt", "vali.txt", "-o", "binned")
+    one, two = (sr.read(folder / "binned" / f"{name}.bins") for name in ("train", "vali"))
+    one.stored.check_same_cuts(two.stored, "it")
+    ended = here("bin", "train.txt", "-o", "binned", folder=folder)
+    assert "is no empty folder" in ended.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,25 +1,47 @@
 """Completion in the shell knows rankers and their parameters."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from swaprank.cli import app
 from swaprank.cli.completion import complete_setting
 
 
+def asked(line: str) -> dict[str, str]:
+    """What the shell sets when the user presses Tab at the end of a line."""
+    return {"_SWAPRANK_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+
+
 def completed(line: str) -> str:
-    environment = {
-        **os.environ,
-        "_SWAPRANK_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split(" ")) - 1),
-    }
-    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'swaprank'; from swaprank.__main__ import main; main()"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+    printed = io.StringIO()
+    with (
+        mock.patch.dict(os.environ, asked(line)),
+        contextlib.redirect_stdout(printed),
+        pytest.raises(SystemExit),
+    ):
+        app(args=[], prog_name="swaprank")
+    return printed.getvalue()
+
+
+def test_the_shell_gets_names_of_rankers_without_waiting_for_large_libraries() -> None:
+    code = """
+import atexit, sys
+sys.argv[0] = "swaprank"
+atexit.register(lambda: print("large:", *{"numba", "scipy", "sklearn"} & {*sys.modules}))
+from swaprank.__main__ import main
+main()
+"""
+    environment = os.environ | asked("swaprank train data.txt --ranker lambdam")
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert ended.stdout.split() == ["lambdamart", "lambdamart2010", "large:"]
 
 
 def test_rankers_and_their_parameters_are_completed() -> None:

@@ -14,6 +14,7 @@ from swaprank.cluster.shard import fit_on_shard, join_parts, make_shard
 from swaprank.collective import ALONE, Collective
 from swaprank.data import cuts
 from swaprank.reading import block_reading, text_files
+from swaprank.reading.binned_reading import bin_parts
 from tests.workers import run_workers
 
 pytestmark = pytest.mark.slow
@@ -223,3 +224,14 @@ def test_errors_of_files_name_the_part_and_the_row(tmp_path: Path) -> None:
     bad.to_parquet(tmp_path / "bad.parquet")
     with pytest.raises(sr.errors.DataError, match=r"bad\.parquet: column 'label', row 311: the value is missing"):
         join_parts(ALONE, Parts.read(tmp_path, **OPTIONS).parts, "train", bins=255)
+
+
+def test_parts_that_are_binned_together_train_the_model_of_values(tmp_path: Path) -> None:
+    files = written([TRAIN[:0], *frames(TRAIN, 5)], tmp_path / "parts")
+    made = bin_parts(files, None, 255, tmp_path / "bins", sample_weight="weight")
+    assert [file.name for file in made] == [f"{number}.bins" for number in range(1, 6)]
+    expected = saved(lambdamart().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
+    valid = in_files(frames(VALI, 3), tmp_path / "valid")
+    assert trained(Parts.read(tmp_path / "bins").parts, valid, 2, tmp_path) == {expected}
+    with pytest.raises(sr.errors.DataError, match="is there already, and is no empty folder"):
+        bin_parts(files, None, 255, tmp_path / "bins", sample_weight="weight")

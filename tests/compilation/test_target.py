@@ -29,7 +29,7 @@ DERIVED = (
     target._InnerCompiler,
     cache.KernelCache,
 )
-OWN = {"_link", "_linked", "inner", "released_lock", "_file_name", "_type", "targetdescr"}
+OWN = {"_link", "_linked", "_below", "_own_module", "inner", "released_lock", "_file_name", "_type", "targetdescr"}
 """What the derived classes add."""
 
 

@@ -66,6 +66,18 @@ class TestWithOptuna:
         again = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)
         assert [trial.parameters for trial in again.trials] == [trial.parameters for trial in tuning.trials]
 
+    def test_the_first_trial_leaves_to_the_ranker_what_it_chooses_by_the_data(self, tmp_path: Path) -> None:
+        trees = sr.LambdaMART("ndcg@5", n_trees=4, min_docs_in_leaf=5)
+        ranges = {"n_leaves": (3, 40), "leaf_smoothing": (0.0, 400.0), "squared_error": (0.0, 3.0)}
+        first = sr.tune(TRAIN, VALI, trees, ranges=ranges, n_trials=1, storage=tmp_path / "trials")
+        assert first.best.parameters == {"n_leaves": 31, "leaf_smoothing": 20.0, "squared_error": 1.0}
+        as_it_is = sr.LambdaMART("ndcg@5", n_trees=4, min_docs_in_leaf=5).fit(TRAIN, valid=VALI)
+        again = sr.tune(TRAIN, VALI, trees, ranges=ranges, n_trials=1, storage=tmp_path / "trials")
+        for tuning in (first, again):
+            assert tuning.ranker.leaf_smoothing is None
+            assert (tuning.ranker.predict(VALI) == as_it_is.predict(VALI)).all()
+        assert len(sr.tune(TRAIN, VALI, trees, ranges=ranges, n_trials=3, storage=tmp_path / "trials").trials) == 3
+
     def test_ranges_may_have_the_names_of_other_libraries(self) -> None:
         tuning = sr.tune(TRAIN, VALI, TREES, ranges={"num_leaves": (3, 40)}, n_trials=2)
         assert tuning.trials[0].parameters == {"n_leaves": 31}

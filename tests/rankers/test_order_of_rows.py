@@ -4,11 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import swaprank as sr
+from swaprank.cluster.shard import fit_on_shard, make_shard
 from swaprank.collective import Collective
 from swaprank.data import cuts
 from swaprank.rankers.training import TrainableRanker
+from swaprank.reading import block_reading, text_files
 from tests.rankers.test_worker_shares import RANKERS, saved, split
 from tests.workers import run_workers
 
@@ -89,6 +92,50 @@ def test_bins_of_other_orders_give_the_same_model(tmp_path: Path, monkeypatch: p
         bins = sr.read(tmp_path / "train.bins")
         found += [saved(sr.MART(n_trees=5).fit(data, valid=vali), tmp_path) for data in (train, bins)]
     assert len(set(found)) == 1
+
+
+def test_text_in_blocks_has_the_ids_of_its_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one process and on workers; some blocks have no ids."""
+    monkeypatch.setattr(cuts, "CUT_SAMPLE", 300)
+    monkeypatch.setattr("swaprank.data.blocks.BLOCK_BYTES", 6000)
+    monkeypatch.setattr(text_files, "_BLOCK_BYTES", 3000)
+    monkeypatch.setattr(block_reading, "_TEXT_BYTES", 3000)
+    (data,) = sr.datasets.random_net((40,), n_documents=25, n_features=5, random_state=0)
+    rng = np.random.default_rng(0)
+    files, models, keys = [tmp_path / f"{part}.txt" for part in range(3)], set(), np.arange(len(data)) // 25
+    data = sr.Dataset(data.features.round(1), data.labels, qid=keys, docid=[f"d{row}" for row in range(len(data))])
+    for _ in range(2):
+        found = []
+        for part, file in enumerate(files):
+            share = data.subset(keys[::25] % 3 == part)
+            # Documents of the last queries have no ids, and stay in their order.
+            query = np.repeat(share.qids, 25)
+            rows = np.lexsort((np.where(query < 30, rng.random(len(share)), np.arange(len(share))), query))
+            assert share.docid is not None
+            ids = np.where(query < 30, share.docid, "")[rows]
+            shuffled = sr.Dataset(share.features[rows], share.labels[rows], qid=query[rows], docid=ids)
+            sr.write_letor(shuffled, file)
+            found.append(shuffled)
+        whole = sr.Dataset(
+            np.concatenate([each.features for each in found]),
+            np.concatenate([each.labels for each in found]),
+            qid=np.concatenate([np.repeat(each.qids, 25) for each in found]),
+            docid=np.concatenate([each.docid for each in found if each.docid is not None]),
+        )
+        blocks = sr.read(files, binned=True)
+        assert blocks.docid is not None
+        assert whole.docid is not None
+        assert blocks.docid.tolist() == whole.docid.tolist()
+
+        def work(collective: Collective) -> TrainableRanker:
+            ranker, rank = sr.MART(n_trees=4, document_fraction=0.3, random_state=0, n_threads=1), collective.rank
+            fit_on_shard(ranker, collective, make_shard(rank, 2, sr.Parts.read(files).parts[rank::2], {}))
+            return ranker
+
+        alone = sr.MART(n_trees=4, document_fraction=0.3, random_state=0, n_threads=1)
+        rankers = [*run_workers(work, 2), *(clone(alone).fit(each) for each in (whole, blocks))]
+        models |= {saved(ranker, tmp_path) for ranker in rankers}
+    assert len(models) == 1
 
 
 def test_pairs_in_any_order(tmp_path: Path) -> None:

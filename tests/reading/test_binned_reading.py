@@ -150,6 +150,19 @@ def test_document_ids_are_kept(tmp_path: Path, ending: str) -> None:
     assert found.tolist() == ids
 
 
+def test_document_ids_of_text_are_kept_as_by_reading_it_whole(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    lines = [
+        f"{row % 3} qid:{row // 10} 1:{row * 7 % 600}" + f" #docid = d{row}" * (row > 290) for row in range(N_ROWS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    whole, binned = sr.read(path), sr.read(path, binned=True)
+    check_same(binned, whole)
+    assert whole.docid is not None
+    assert binned.docid is not None
+    assert binned.docid.tolist() == whole.docid.tolist()
+
+
 def test_parts_without_rows_are_no_documents(tmp_path: Path) -> None:
     table = frame()
     for number, part in enumerate((table[:0], table[:300], table[300:], table[:0])):

@@ -14,7 +14,7 @@ from swaprank.data.document_places import Places, query_keys
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.boosting import Booster
-from swaprank.trees.document_sampling import Sample, draw_sample, gather_bins, total_sums
+from swaprank.trees.document_sampling import Sample, draw_sample, gather_bins, make_glance, total_sums
 from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
 from swaprank.trees.tree import count_at_nodes
 from swaprank.trees.tree_rules import TreeRules
@@ -177,11 +177,14 @@ def drawn(
     rows: AnyArray, packed: AnyArray,
 ) -> Sample:  # fmt: skip
     places = Places(np.arange(0, len(grad) + 1, 50), query_keys(np.arange(len(grad) // 50)))
-    totals = total_sums(grad, hess, taken, places.indptr, n_threads, ALONE)
+    glance = make_glance(int(taken.sum()), seed, np.array([len(grad)]), np.array([len(places.keys)]))
+    totals, some = total_sums(grad, hess, taken, places, n_threads, ALONE, glance)
     assert totals.n_documents == taken.sum()
     assert totals.gradient == pytest.approx(np.abs(grad[taken > 0]).sum())
     assert totals.hessian == pytest.approx(hess[taken > 0].sum())
-    return draw_sample(grad, hess, taken, totals, places, fraction, seed, n_threads, by_position, ALONE, rows, packed)
+    return draw_sample(
+        grad, hess, taken, totals, some, places, fraction, seed, n_threads, by_position, ALONE, rows, packed
+    )
 
 
 def sampled(fraction: float, seed: int) -> tuple[Floats, Floats, AnyArray, float, float]:

@@ -1,4 +1,4 @@
-"""Sums of a hinge loss over all pairs of a query in n log n, for any number of labels [Chapelle & Keerthi 2010].
+"""Sums of a hinge loss over all pairs of a query in n log n, for any number of labels [Chapelle2010b].
 
 The margin of a pair is m = 1 - (s_i - s_j): i is the better document, and m > 0 is too little of a lead. The loss is
 

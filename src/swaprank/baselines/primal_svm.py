@@ -1,4 +1,4 @@
-"""A linear SVM of pairs in the primal, by truncated Newton steps [Keerthi & DeCoste 2005, Chapelle & Keerthi 2010].
+"""A linear SVM of pairs in the primal, by truncated Newton steps [Keerthi2005, Chapelle2010b].
 
 minimize   sum over pairs of  u loss(s_i - s_j)   +   strength |w - center|²        s = X w; the u of all pairs sum to 1
 

@@ -17,7 +17,7 @@ class RankSVM(RegularizationPath):
     Minimizes the mean over pairs of max(0, 1 - (s_i - s_j))², or of max(0, 1 - (s_i - s_j)), plus regularization |w|²;
     document i has a larger label than j. In the notation of Joachims, C of a pair is its weight in the mean divided by
     2 regularization. Newton's method in the primal finds the minimum to high precision, with sums over pairs in
-    n log n [Chapelle & Keerthi 2010]: `gap_` bounds the distance of the cost from it, relative to the cost.
+    n log n [Chapelle2010b]: `gap_` bounds the distance of the cost from it, relative to the cost.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net((60, 30, 30), n_features=10, random_state=0)

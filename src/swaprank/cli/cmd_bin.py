@@ -19,7 +19,15 @@ def bin_(
             "parts, which are read in the order of their names.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File of bins to write, such as train.bins.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File of bins to write, such as train.bins; or a new folder, for a file of bins per file of the data, "
+            "all with the same cuts, as parts for a cluster.",
+        ),
+    ],
     like: Annotated[
         Path | None, typer.Option(help="File of bins whose features and cuts to take: that of the training data.")
     ] = None,
@@ -34,15 +42,21 @@ def bin_(
     The rows of a query must be adjacent and in one file.
     """
     from swaprank.data.bins_file import read_bins
-    from swaprank.reading.binned_reading import read_binned
+    from swaprank.reading.binned_reading import bin_parts, read_binned
     from swaprank.reading.formats import part_files
 
     files = part_files(data)
-    if output.suffix.lower() != ".bins":
-        raise typer.BadParameter(f"the name of a file of bins ends in .bins; found {output}.")
-    writable_target(output, (*files, like))
+    if output.suffix and output.suffix.lower() != ".bins":
+        raise typer.BadParameter(f"the name of a file of bins ends in .bins, and that of a folder not; found {output}.")
     known = None if like is None else read_bins(like)
     options = {**columns, **({} if threads is None else {"n_threads": threads})}
+    if not output.suffix:
+        with progress_bar("row") as update:
+            parts = bin_parts(files, known, max_bins, output, progress=update, **options)
+        size = sum(part.stat().st_size for part in parts)
+        print_info(f"{output}: {len(parts):,} files of bins with the same cuts, {size / 1e6:,.2f} MB")
+        return
+    writable_target(output, (*files, like))
     with progress_bar("row") as update:
         written = read_binned(files, known, max_bins, target=output, progress=update, **options)
     print_info(f"{output}: {written}, {output.stat().st_size / 1e6:,.2f} MB")

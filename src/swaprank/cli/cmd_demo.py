@@ -26,15 +26,16 @@ def demo(
 
     print_info("\nTraining five rankers (the first run on a machine spends most of its time compiling):\n")
     with spinner("training"):
-        for trained in demonstration.train_all(folder, seed):
-            print_info(f"  {trained.command}  ({trained.seconds:.1f} s)")
+        results = demonstration.run_all(
+            folder, seed, lambda trained: print_info(f"  {trained.command}  ({trained.seconds:.1f} s)")
+        )
 
     print_info("\nThe optimal mix of trees and net on the validation queries:\n")
-    both = demonstration.combine_two(folder, parts["vali"])
+    both, certificate = results.combination, results.certificate
     print_info(f"  {both.size_}: NDCG@10 {both.value_:.4f}\n")
 
     print_info("All models on the test queries, with paired tests against the regression:\n")
-    print_result(f"{demonstration.compare_all(folder, parts['test'])}\n")
+    print_result(f"{results.comparison}\n")
     print_info("The mix is optimal on the validation queries, but not necessarily on the test queries.")
     print_info(
         "RankNet learns from all pairs alike, LambdaRank also from what their swaps change in the metric: with 300 "
@@ -42,17 +43,13 @@ def demo(
     )
 
     print_info(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on its training data?\n")
-    with spinner("certifying"):
-        certificate = demonstration.certify_one(folder, parts["train"])
     print_info(f"{certificate}\n")
     if not certificate.passed:
         print_info(
             "SmoothRank maximizes a smooth approximation with regularization. --polish (below) improves the model.\n"
         )
 
-    with spinner("writing the report"):
-        page = demonstration.write_report(folder)
-    print_info(f"{page}: report about LambdaMART; open it in a browser\n")
+    print_info(f"{results.report}: report about LambdaMART; open it in a browser\n")
     trees, linear = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank"
     train, test = (demonstration.data_file(folder, part) for part in ("train", "test"))
     print_info(

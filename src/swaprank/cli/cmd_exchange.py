@@ -50,7 +50,8 @@ def export(
         typer.Option(
             autocompletion=lambda incomplete: [each for each in ("refuse", "zero") if each.startswith(incomplete)],
             help="refuse: it is an error if the target reads missing values as 0, and the model has learned something "
-            "else. zero: a missing value is 0, as in the training data; see the page of the target.",
+            "else. zero: accept this, because documents always have all features, or 0 stood for missing values in "
+            "training.",
         ),
     ] = "refuse",
     request: Annotated[

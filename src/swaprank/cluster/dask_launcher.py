@@ -13,6 +13,7 @@ from typing import Any, final
 
 from swaprank.cluster.dask_placement import place
 from swaprank.cluster.dask_supervisor import CHECK_SECONDS, Supervisor
+from swaprank.cluster.formation import Address
 from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.shard import Shard
@@ -168,7 +169,10 @@ _TEAMS: dict[str, DaskTeam] = {}
 
 
 def _receive(event: tuple[float, Any]) -> None:
+    # Events come as plain tuples.
     message = Message(*event[1])
+    if message.address is not None:
+        message = message._replace(address=Address(*message.address))
     if message.session in _TEAMS:
         _TEAMS[message.session].receive(message)
 

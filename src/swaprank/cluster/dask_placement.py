@@ -30,8 +30,8 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts], without: Collec
         }
     except CancelledError as error:
         raise ClusterError(
-            f"parts were lost with a worker of the Dask cluster, and cannot be computed again ({error}): give files, or "
-            "delayed values rather than scattered ones."
+            f"parts were lost with a worker of the Dask cluster, and cannot be computed again ({error}): give files, "
+            "or delayed values rather than scattered ones."
         ) from error
     except KilledWorker as error:
         raise ClusterError(f"workers of the Dask cluster end when they are given the data: {error}.") from error

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+from swaprank.cluster.dask_columns import column_partitions, is_array, is_frame
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ArgumentError, DataError
 
@@ -99,10 +100,10 @@ class Parts:
         """
         from dask.delayed import delayed
 
-        if not _is_frame(frame):
+        if not is_frame(frame):
             raise DataError(
-                f"expected a Dask data frame, found {type(frame).__name__}: a Dask array has no query ids. Make "
-                "delayed Datasets of its blocks: sr.Parts([dask.delayed(sr.Dataset)(X, y, qid=qid), …])."
+                f"expected a Dask data frame, found {type(frame).__name__}: for Dask arrays and series, use "
+                "Parts.from_arrays(X, y, qid=qid)."
             )
         make = delayed(_dataset_of, pure=True)
         parts = cls(
@@ -111,6 +112,26 @@ class Parts:
         )
         parts.frame = frame
         return parts
+
+    @classmethod
+    def from_arrays(cls, X: Any, y: Any, *, categorical_features: Any = None, **columns: Any) -> "Parts":
+        """The partitions of Dask arrays, series and frames that are given apart, for `evaluate`; `fit` takes them, too.
+
+        Args:
+            X: Features: a Dask array or data frame.
+            y: Labels: a Dask array or series with the same partitions, or the name of a column of X.
+            categorical_features: As for `Dataset`.
+            columns: In the same way qid, or group, the number of rows of each query in each partition; and
+                sample_weight, base_score and docid.
+
+        >>> import dask.array as da, swaprank as sr
+        >>> X, y = da.ones((6, 2), chunks=(3, 2)), da.ones(6, chunks=3)
+        >>> sr.Parts.from_arrays(X, y, group=da.from_array([3, 1, 2], chunks=((1, 2),)))
+        Parts(2 parts: partition 0, partition 1)
+        """
+        given = {"y": y, **{name: value for name, value in columns.items() if value is not None}}
+        found = column_partitions(X, given, categorical_features)
+        return cls(DataPart(name, value) for name, value in found.items())
 
     def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Delayed values of `function(part, *arguments)`, one for each part; a part without documents is None."""
@@ -133,14 +154,17 @@ class Parts:
 
 NAMED_COLUMNS = ("y", "qid", "sample_weight", "query_weight", "base_score", "docid")
 """Arguments of `fit` that name columns of a Dask data frame."""
+_ROWS = (*NAMED_COLUMNS, "group")
 
 
 def as_parts(data: Any, **columns: Any) -> Any:
     """Data on a cluster as Parts; everything else as it is. This is found out without importing Dask.
 
     Args:
-        data: `Parts`, a Dask data frame, a delayed value or a future of Dask, or a list of such; or anything else.
-        columns: The other arguments of `fit`. For a data frame they are names of columns, and categorical_features.
+        data: `Parts`, a Dask data frame or array, a delayed value or a future of Dask, or a list of such; or anything
+            else.
+        columns: The other arguments of `fit`. For a data frame they are names of columns, and categorical_features; or
+            Dask arrays and series with the same partitions, as for an array.
 
     >>> from swaprank.cluster.parts import as_parts
     >>> as_parts([[1.0, 2.0]])
@@ -149,15 +173,17 @@ def as_parts(data: Any, **columns: Any) -> Any:
     if not (isinstance(data, Parts) or _is_of_dask(data)):
         return data
     given = {name: value for name, value in columns.items() if value is not None}
-    if _is_frame(data):
-        for name, value in given.items():
+    if is_frame(data) and all(isinstance(value, str) for name, value in given.items() if name in _ROWS):
+        for name in given:
             if name not in (*NAMED_COLUMNS, "categorical_features"):
                 raise ArgumentError(f"{name} cannot be given for data on a cluster; use columns, or Datasets as parts.")
-            if name in NAMED_COLUMNS and not isinstance(value, str):
-                raise DataError(
-                    f"{name} must be the name of a column of the Dask data frame; found {type(value).__name__}."
-                )
         return Parts.from_frame(data, given.pop("y", "label"), **given)
+    if is_frame(data) or is_array(data):
+        if "y" not in given or not {"qid", "group"} & given.keys():
+            raise DataError(
+                "for Dask arrays and series, give X, y and qid, or group: one label and one query id a row."
+            )
+        return Parts.from_arrays(data, given.pop("y"), **given)
     if given:
         raise DataError(f"parts have their own columns: give them without {', '.join(given)}.")
     if isinstance(data, Parts):
@@ -167,15 +193,12 @@ def as_parts(data: Any, **columns: Any) -> Any:
 
 def _is_of_dask(data: Any) -> bool:
     if isinstance(data, list | tuple):
-        return len(data) > 0 and not isinstance(data[0], list | tuple) and _is_of_dask(data[0])
+        # X, y and qid of Dask in a tuple are one data set.
+        is_set = isinstance(data, tuple) and len(data) > 0 and hasattr(type(data[0]), "to_delayed")
+        return len(data) > 0 and not is_set and not isinstance(data[0], list | tuple) and _is_of_dask(data[0])
     # Frames, arrays, bags and delayed values have a graph; a future is a class of distributed.
     kind = type(data)
     return hasattr(kind, "__dask_graph__") or (kind.__module__ == "distributed.client" and kind.__name__ == "Future")
-
-
-def _is_frame(data: Any) -> bool:
-    # A delayed value has any attribute, its class has not.
-    return hasattr(type(data), "to_delayed") and hasattr(type(data), "columns")
 
 
 def _read(file: str, options: Mapping[str, Any]) -> Dataset | None:

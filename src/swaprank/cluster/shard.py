@@ -144,7 +144,7 @@ def _stored(
             return binned.matched(found.feature_names, found.categories, False, "the other parts", scans[0].name)
         return binned_blocks(sources, found, cuts_of_bins(binned), n_threads)
     if bins is not None:
-        cuts = cuts_of_rows(sample, found, bins, n_threads, collective) if isinstance(bins, int) else bins
+        cuts = cuts_of_rows(sample, found, bins, collective) if isinstance(bins, int) else bins
         return binned_blocks(sources, found, cuts, n_threads)
     matrix = np.empty((len(found.labels), len(found.feature_names)), np.float32)
     for start, stored in second_pass(sources, found):

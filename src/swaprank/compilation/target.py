@@ -5,6 +5,9 @@ wrappers for each of them. Here, a kernel that is called from Python is linked w
 optimized: one module, one time. Other people's @njit functions are compiled as ever.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, final
 
 import llvmlite.binding as llvm
@@ -27,24 +30,38 @@ class KernelLibrary(codegen.JITCodeLibrary):
     def _link(self) -> None:
         if not self._linked:
             self._linked = True
-            for library in dict.fromkeys(self._linking_libraries):
+            for library in self._below():
                 self._reload_init.update(library._reload_init)
-                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+                module = (
+                    library._own_module() if isinstance(library, KernelLibrary) else library._get_module_for_linking()
+                )
+                self._final_module.link_in(module, preserve=True)
+
+    def _below(self) -> dict[Any, None]:
+        """The libraries of all kernels that this one calls, and that those call, each once."""
+        found = dict.fromkeys(self._linking_libraries)
+        waiting = list(found)
+        while waiting:
+            library = waiting.pop()
+            if isinstance(library, KernelLibrary):
+                waiting += [inner for inner in library._linking_libraries if inner not in found]
+                found.update(dict.fromkeys(library._linking_libraries))
+        return found
 
     def add_linking_library(self, library: Any) -> None:
         """Remember the library of a callee, and leave it as it is."""
         self._linking_libraries.append(library)
 
     def _get_module_for_linking(self) -> Any:
-        if self._shared_module is None:
-            self._link()
-            module = self._final_module.clone()
-            for function in module.functions:
-                # Several callees may bring a copy of the same function: one is kept.
-                if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                    function.linkage = "linkonce_odr"
-            self._shared_module = module
-        return self._shared_module
+        self._link()
+        return self._own_module()
+
+    def _own_module(self) -> Any:
+        for function in self._final_module.functions:
+            # Several callees may bring a copy of the same function: one is kept.
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"
+        return self._final_module
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
@@ -152,6 +169,18 @@ class InnerKernel(Dispatcher):
         return self.overloads[tuple(sigutils.normalize_signature(sig)[0])].fndesc
 
 
+@contextmanager
+def _no_search_for_garbage() -> Iterator[None]:
+    """Compiling makes millions of objects and needs them to its end: a tenth of it would be a search among them."""
+    searches = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searches:
+            gc.enable()
+
+
 @final
 class Kernel(Dispatcher):
     """A kernel as Python calls it; kernels that call it get the inner one."""
@@ -180,7 +209,7 @@ class Kernel(Dispatcher):
         """Machine code for a signature, from the cache or compiled."""
         known = len(self.overloads)
         # Numba's own functions, such as np.empty, are compiled for the level, too.
-        with global_compiler_lock, target_override(_NAME), self._cache.released_lock():
+        with global_compiler_lock, target_override(_NAME), self._cache.released_lock(), _no_search_for_garbage():
             entry_point = super().compile(sig)
         for compiled in list(self.overloads.values())[known:]:
             for environment in compiled._find_referenced_environments():

@@ -5,8 +5,8 @@ second pass    features ─► bins, one byte a value
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from swaprank.data.binned_features import BLOCK, BinnedFeatures, n_blocks
 from swaprank.data.bins_file import read_bins
 from swaprank.data.bins_writing import bins_writer, finish_bins
 from swaprank.data.blocks import BlockSource, GivenBlocks, Scanned, scan
+from swaprank.data.categories import Categories
 from swaprank.data.cut_sample import CutSample
-from swaprank.data.cuts import Cuts, checked_bins, cuts_of, cuts_of_sample
+from swaprank.data.cuts import Cuts, checked_bins, cuts_of
 from swaprank.data.dataset import Dataset
 from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError
@@ -25,6 +26,20 @@ from swaprank.threads import thread_count
 
 Allocate = Callable[[str, tuple[int, ...], type], AnyArray]
 """Makes the array of a name, a shape and a dtype, filled with zeros: in memory or in a file."""
+
+
+class Binning(NamedTuple):
+    """How data is binned that is like other data."""
+
+    feature_names: tuple[str, ...]
+    categories: Mapping[str, Categories]
+    cuts: Cuts
+
+
+def binning_of(like: Any) -> Binning:
+    """The binning of a binned data set."""
+    cuts = cuts_of(like)
+    return Binning(like.feature_names, like.categories, cuts)
 
 
 def bin_blocks(
@@ -57,17 +72,17 @@ def bin_blocks(
     >>> sr.data.bin_blocks(Days())
     Dataset(3,500 documents, 70 queries, 5 features, labels 0 to 5, binned)
     """
-    return bin_source(GivenBlocks(blocks), like, max_bins, n_threads, path)
+    return bin_source(GivenBlocks(blocks), None if like is None else binning_of(like), max_bins, n_threads, path)
 
 
 def bin_source(
     source: BlockSource,
-    like: Dataset | None,
+    like: Binning | None,
     max_bins: int,
     n_threads: int | None,
     path: str | os.PathLike[str] | None = None,
 ) -> Dataset:
-    """Bin blocks, with cuts of their own or those of another data set: in memory, or in a file that is then opened."""
+    """Bin blocks, with cuts of their own or those of other data: in memory, or in a file that is then opened."""
     if path is None:
         return _dataset(source, like, max_bins, n_threads, in_memory)
     with bins_writer(path) as writer:
@@ -79,29 +94,39 @@ def bin_source(
 
 
 def _dataset(
-    source: BlockSource, like: Dataset | None, max_bins: int, n_threads: int | None, allocate: Allocate
+    source: BlockSource, like: Binning | None, max_bins: int, n_threads: int | None, allocate: Allocate
 ) -> Dataset:
     checked_bins(max_bins)
-    given = None if like is None else cuts_of(like)
     sample = CutSample(thread_count(n_threads)) if like is None else None
-    found = scan(source, sample, n_threads)
-    if found is None:
-        raise source.no_documents()
-    if found.sample_weight is not None and not found.sample_weight.any():
-        raise DataError("all weights are zero: there is nothing to learn from.")
+    found = _scanned(source, sample, n_threads)
     if like is not None:
         found = found._replace(feature_names=like.feature_names, categories=dict(like.categories))
-    cuts = cuts_of_rows(sample, found, max_bins, n_threads) if given is None else given
+    cuts = cuts_of_rows(sample, found, max_bins) if like is None else like.cuts
     return found.data(binned_blocks([source], found, cuts, n_threads, allocate))
 
 
-def cuts_of_rows(
-    sample: CutSample | None, found: Scanned, max_bins: int, n_threads: int | None, collective: Collective = ALONE
-) -> Cuts:
+def find_binning(source: BlockSource, max_bins: int, n_threads: int | None) -> Binning:
+    """The binning of all blocks together."""
+    checked_bins(max_bins)
+    sample = CutSample(thread_count(n_threads))
+    found = _scanned(source, sample, n_threads)
+    return Binning(found.feature_names, found.categories, cuts_of_rows(sample, found, max_bins))
+
+
+def _scanned(source: BlockSource, sample: CutSample | None, n_threads: int | None) -> Scanned:
+    found = scan(source, sample, n_threads)
+    if found is None:
+        raise source.no_documents()
+    # A part that is binned like others may have no weights above 0.
+    if sample is not None and found.sample_weight is not None and not found.sample_weight.any():
+        raise DataError("all weights are zero: there is nothing to learn from.")
+    return found
+
+
+def cuts_of_rows(sample: CutSample | None, found: Scanned, max_bins: int, collective: Collective = ALONE) -> Cuts:
     """The cuts of all features from the sample of all workers."""
     assert sample is not None  # noqa: S101
-    rows = sample.rows(len(found.feature_names), collective)
-    return cuts_of_sample(rows, found.categorical, max_bins, thread_count(n_threads))
+    return sample.cuts(len(found.feature_names), found.categorical, max_bins, collective)
 
 
 def in_memory(name: str, shape: tuple[int, ...], dtype: Any) -> AnyArray:

@@ -196,7 +196,7 @@ def joined_scans(
         grouping=Grouping(ids, np.concatenate([np.zeros(1, np.int64), *bounds]), order),
         sample_weight=_all_or_none([each.sample_weight for each in scans]),
         base_score=_all_or_none([each.base_score for each in scans]),
-        docid=_document_ids(scans),
+        docid=_document_ids([each.docid for each in scans], [len(each.labels) for each in scans]),
         pairs=_all_or_none([_shifted(each.pairs, start) for each, start in pieces]),
         columns=joined_columns([each.columns for each in scans]),
         feature_names=feature_names,
@@ -210,11 +210,11 @@ def _all_or_none(parts: Sequence[AnyArray | None]) -> AnyArray | None:
     return joined_values(known) if len(known) == len(parts) else None
 
 
-def _document_ids(scans: Sequence[Scanned]) -> AnyArray | None:
+def _document_ids(parts: Sequence[AnyArray | None], sizes: Iterable[int]) -> AnyArray | None:
     """The document ids of all parts, empty in parts that have none; None if no part has any."""
-    if all(each.docid is None for each in scans):
+    if all(ids is None for ids in parts):
         return None
-    return joined_values([np.zeros(len(each.labels), "U1") if each.docid is None else each.docid for each in scans])
+    return joined_values([np.zeros(size, "U1") if ids is None else ids for ids, size in zip(parts, sizes, strict=True)])
 
 
 def _shifted(pairs: AnyArray | None, start: int) -> AnyArray | None:
@@ -263,6 +263,8 @@ class _Rows:
     def joined(self, name: str) -> Any:
         """A column of all blocks; None if there is none."""
         parts = self.columns[name]
+        if name == "docid":
+            return _document_ids(parts, [len(labels) for labels in self.columns["labels"] if labels is not None])
         if any(part is None for part in parts):
             if not all(part is None for part in parts):
                 raise DataError(f"some blocks have {name}, and some have none: give all blocks some, or none.")

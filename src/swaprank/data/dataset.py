@@ -388,9 +388,9 @@ class Dataset(ReadOnly):
         without one, keep their order. Trees are trained in this order, so that the order of the rows does not matter.
 
         >>> import swaprank as sr
-        >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[7, 7, 7], docid=["a", "b", "c"])
+        >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[7, 7, 7], docid=["x", "y", "z"])
         >>> data.by_docid().rows(0).tolist()
-        [2, 1, 0]
+        [0, 2, 1]
         """
         if self.docid is None:
             return self

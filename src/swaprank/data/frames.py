@@ -56,8 +56,8 @@ def columns_of(
     >>> X.names, X.values.tolist(), X.categories
     (('age', 'brand'), [[3.0, 1.0], [nan, 0.0]], {'brand': ('asics', 'nike')})
     """
-    table = _table(frame)
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
+    table = _table(_with_index(frame, by_role.values()))
     by_role = {role: str(name) for role, name in by_role.items()} | {f"side column {name}": name for name in side}
     taken = list(by_role.values())
     # Narwhals makes this list again for everybody who asks.
@@ -148,7 +148,7 @@ def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str
     if not is_frame(frame):
         role, name = next(iter(by_role.items()))
         raise DataError(f"{role}='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
-    table = _table(frame)
+    table = _table(_with_index(frame, by_role.values()))
     check_roles(by_role, (), table.columns)
     columns = {role: _role(table[name], name, role) for role, name in by_role.items()}
     return table.drop(*by_role.values()).to_native(), columns
@@ -224,6 +224,22 @@ def _table(frame: Any) -> nw.DataFrame[Any]:
     except TypeError:
         raise DataError(f"expected a pandas, Polars or Arrow table, found {type(frame).__name__}.") from None
     return table.collect() if isinstance(table, nw.LazyFrame) else table
+
+
+def _with_index(frame: Any, names: Iterable[Any]) -> Any:
+    """The pandas table with those of the columns that are in its index, as `set_index` leaves them."""
+    import narwhals as nw
+
+    if not nw.dependencies.is_pandas_like_dataframe(frame):
+        return frame
+    levels = list(frame.index.names)
+    found = [name for name in dict.fromkeys(names) if name in levels and name not in frame.columns]
+    if not found:
+        return frame
+    widened = frame.copy(deep=False)
+    for name in found:
+        widened[name] = frame.index.get_level_values(name)
+    return widened
 
 
 def _with_text_names(frame: Any) -> Any:

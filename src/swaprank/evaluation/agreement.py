@@ -146,14 +146,14 @@ def _measures(labels: Floats, n_judges: int) -> dict[str, tuple[str, Measure]]:
 
 
 def _kappa(table: Floats, costs: Floats) -> float:
-    """Cohen's kappa, with a cost for each pair of labels [Cohen 1968]; NaN if chance alone never disagrees."""
+    """Cohen's kappa, with a cost for each pair of labels [Cohen1968]; NaN if chance alone never disagrees."""
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     by_chance = float((costs * expected).sum())
     return 1.0 - float((costs * table).sum()) / by_chance if by_chance > 0 else float("nan")
 
 
 def _alpha(coincidences: Floats, costs: Floats) -> float:
-    """Krippendorff's alpha from the coincidences of labels [Krippendorff 2011]; NaN if there is only one label."""
+    """Krippendorff's alpha from the coincidences of labels [Krippendorff2011]; NaN if there is only one label."""
     totals = coincidences.sum(axis=0)
     expected = np.outer(totals, totals) - np.diag(totals)
     by_chance = float((costs * expected).sum()) / (totals.sum() - 1.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import swaprank as sr
+from swaprank.cluster.gathering import gathered
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError, did_you_mean
 from swaprank.evaluation.segments import QueryValues, joined_segments, query_values
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
@@ -31,7 +32,7 @@ _RESULTS = ("txt", "json")
 
 
 def cross_validate(
-    data: sr.Dataset | str | os.PathLike[str],
+    data: sr.Dataset | sr.Parts | str | os.PathLike[str],
     rankers: Mapping[str, sr.Ranker] | str | sr.Ranker | Iterable[str | sr.Ranker],
     metrics: str | sr.metrics.Metric | Iterable[str | sr.metrics.Metric] = "ndcg@10",
     *,
@@ -53,7 +54,8 @@ def cross_validate(
     Args:
         data: A folder in LETOR's layout (Fold1, Fold2, … with train, vali and test files); or a data set or file,
             whose queries are split into folds. Each part is the test set once, the next part is the validation set,
-            and the ranker is trained on the others.
+            and the ranker is trained on the others. `Parts` are brought to this process. Trees cut the values of each
+            fold's training queries into bins; those of data that is binned already come from all of its queries.
         rankers: A dictionary of rankers by name; or one or several rankers or kinds such as "lambdamart", named by
             their kind. Kinds are trained for the first metric.
         metrics: One or several metrics or their names. The first one is measured on the validation set and selects the
@@ -172,8 +174,12 @@ def _named_rankers(rankers: Any, metric: sr.metrics.Metric) -> dict[str, sr.Rank
 
 
 def _folds(
-    data: sr.Dataset | str | os.PathLike[str], n_folds: int | None, random_state: int, columns: Mapping[str, Any]
+    data: sr.Dataset | sr.Parts | str | os.PathLike[str],
+    n_folds: int | None,
+    random_state: int,
+    columns: Mapping[str, Any],
 ) -> list[Fold]:
+    data = gathered(data)
     if not isinstance(data, sr.Dataset):
         if not isinstance(data, str | os.PathLike):
             raise DataError(f"cross_validate takes a Dataset, a file or a folder; found {type(data).__name__}.")

@@ -14,6 +14,8 @@ from swaprank.experiments.tuning_result import Trial
 from swaprank.model_files.plain_json import check_configuration, from_json, plain_values, to_json
 
 _NAME = "swaprank"
+_CHOSEN = "chosen"
+"""The attribute of the first trial with the parameters that the ranker chooses by the data."""
 _STARTUP_TRIALS = 5
 """The first trials are never pruned."""
 _WARMUP_ROUNDS = 50
@@ -58,7 +60,8 @@ def open_study(
                 check_configuration(file.file, from_json((saved or "{}").encode()), configuration)
             _check_trials(file, study, tuned)
         if not any(trial.state.is_finished() and trial.value is not None for trial in trials):
-            study.enqueue_trial(_own_parameters(learner, tuned), skip_if_exists=True)
+            own = _own_parameters(learner, tuned)
+            study.enqueue_trial(own, user_attrs={_CHOSEN: _chosen_by_data(learner, tuned)}, skip_if_exists=True)
     return study
 
 
@@ -84,8 +87,23 @@ def optimize(study: Any, objective: Callable[[Any], float], n_trials: int, timeo
     return False
 
 
-def suggest_value(trial: Any, name: str, span: Range) -> Any:
-    """Let a trial choose the value of a parameter."""
+def suggest_values(trial: Any, tuned: Mapping[str, Range]) -> dict[str, Any]:
+    """Let a trial choose the values of the parameters; None for those that the ranker itself chooses by the data."""
+    own = chosen_values(trial)
+    return {name: None if name in own else _suggest(trial, name, span) for name, span in tuned.items()}
+
+
+def keep_chosen(trial: Any, chosen: Mapping[str, Any]) -> None:
+    """Note what a ranker has chosen by the data in a trial that left it to it."""
+    trial.set_user_attr(_CHOSEN, {name: chosen.get(name) for name in chosen_values(trial)})
+
+
+def chosen_values(trial: Any) -> dict[str, Any]:
+    """What a trial leaves to the ranker, with the values that it chose."""
+    return dict(trial.user_attrs.get(_CHOSEN, {}))
+
+
+def _suggest(trial: Any, name: str, span: Range) -> Any:
     if isinstance(span, Choice):
         by_label = {str(value): value for value in span.values}
         return by_label[trial.suggest_categorical(name, list(by_label))]
@@ -101,7 +119,7 @@ def finished_trials(study: Any, tuned: Mapping[str, Range]) -> list[Trial]:
     for trial in study.get_trials(deepcopy=False):
         if trial.state not in (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED):
             continue
-        complete = trial.state is optuna.trial.TrialState.COMPLETE
+        complete, own = trial.state is optuna.trial.TrialState.COMPLETE, chosen_values(trial)
         finished.append(
             Trial(
                 number=trial.number + 1,
@@ -109,7 +127,10 @@ def finished_trials(study: Any, tuned: Mapping[str, Range]) -> list[Trial]:
                 given_up_after=None if complete else max(trial.intermediate_values, default=0),
                 seconds=trial.duration.total_seconds(),
                 size=str(trial.user_attrs.get("size", "")),
-                parameters={name: _parameter_value(trial.params[name], span) for name, span in tuned.items()},
+                parameters={
+                    name: own[name] if name in own else _parameter_value(trial.params[name], span)
+                    for name, span in tuned.items()
+                },
             )
         )
     return finished
@@ -130,6 +151,12 @@ def _own_parameters(learner: sr.Ranker, tuned: Mapping[str, Range]) -> dict[str,
         elif isinstance(value, int | float) and span.low <= value <= span.high:
             own[name] = value
     return own
+
+
+def _chosen_by_data(learner: sr.Ranker, tuned: Mapping[str, Range]) -> dict[str, None]:
+    """The tuned parameters that the learner chooses by the data, without values yet."""
+    own = _own_parameters(learner, tuned)
+    return dict.fromkeys(name for name in tuned if getattr(learner, name) is None and name not in own)
 
 
 def _warmup_rounds(learner: sr.Ranker) -> int:
@@ -179,7 +206,8 @@ def _check_trials(file: TrialsFile, study: Any, tuned: Mapping[str, Range]) -> N
             _is_within(value, tuned[name]) for given in (trial.params, asked) for name, value in given.items()
         ):
             file.refuse(f"trial {trial.number + 1} has parameters outside of their ranges")
-        for value in (*trial.intermediate_values.values(), *(trial.values or ())):
+        chosen = [value for value in chosen_values(trial).values() if value is not None]
+        for value in (*trial.intermediate_values.values(), *(trial.values or ()), *chosen):
             float(value)
     finished_trials(study, tuned)
 

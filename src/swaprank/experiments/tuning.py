@@ -8,10 +8,19 @@ from typing import Any, final
 from sklearn.base import clone
 
 import swaprank as sr
+from swaprank.cluster.gathering import gathered
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.experiments.grid_search import parse_range
-from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
+from swaprank.experiments.optuna_study import (
+    check_optuna,
+    chosen_values,
+    finished_trials,
+    keep_chosen,
+    open_study,
+    optimize,
+    suggest_values,
+)
 from swaprank.experiments.ranker_parameters import Range, as_range, default_ranges, fixed_while_tuning, parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
 from swaprank.experiments.tuning_result import Tuning
@@ -26,8 +35,8 @@ from swaprank.trackers.optuna_pruning import OptunaPruning
 
 
 def tune(
-    train: sr.Dataset,
-    valid: sr.Dataset,
+    train: sr.Dataset | sr.Parts,
+    valid: sr.Dataset | sr.Parts,
     ranker: str | sr.Ranker = "lambdamart",
     *,
     metric: str | sr.metrics.Metric | None = None,
@@ -48,7 +57,7 @@ def tune(
     Requires Optuna: pip install 'swaprank[tune]'.
 
     Args:
-        train: Training data.
+        train: Training data. `Parts` are brought to this process.
         valid: Validation data. The search maximizes the metric on it.
         ranker: A kind of ranker, such as "lambdamart", which is trained with early stopping; or a ranker, whose
             parameters are used except for the tuned ones.
@@ -72,6 +81,7 @@ def tune(
     ...     pass
     """
     check_optuna()
+    train, valid = gathered(train, "the training data"), gathered(valid, "the set 'valid'")
     for data in (train, valid):
         if not isinstance(data, sr.Dataset):
             raise DataError(f"tune takes train, valid and a ranker; found {type(data).__name__} instead of a Dataset.")
@@ -95,7 +105,8 @@ def tune(
         if interrupted:
             raise KeyboardInterrupt
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
-        fitted = clone(learner).set_params(**best.parameters)
+        own = dict.fromkeys(chosen_values(study.trials[best.number - 1]))
+        fitted = clone(learner).set_params(**{**best.parameters, **own})
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
     tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted, study)
     if interrupted:
@@ -205,7 +216,7 @@ class _TrialRunner:
     def __call__(self, trial: Any) -> float:
         import optuna
 
-        parameters = {name: suggest_value(trial, name, span) for name, span in self.tuned.items()}
+        parameters = suggest_values(trial, self.tuned)
         title, pruning = f"trial {trial.number + 1}", OptunaPruning(trial)
         ranker: sr.Ranker = clone(self.learner).set_params(**parameters)
         try:
@@ -221,6 +232,7 @@ class _TrialRunner:
         if value != value:
             raise DataError(f"{self.metric} has no value on the validation set: it is undefined for all its queries.")
         trial.set_user_attr("size", ranker.size_)
+        keep_chosen(trial, getattr(ranker, "chosen_", {}))
         self.log(f"{title}: {self.metric} {value:.4f}, {ranker.size_}; {format_parameters(parameters)}")
         if value > self.best_value:
             self.best_value, self.best_number, self.best_ranker = value, trial.number + 1, ranker

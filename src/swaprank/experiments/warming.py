@@ -1,13 +1,9 @@
 """Compile kernels ahead: every ranker is trained on a few documents, in parallel processes."""
 
-import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context
+from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -17,6 +13,7 @@ import numpy as np
 import swaprank as sr
 from swaprank.compilation.storage import PACKAGED, STORAGE, make_private
 from swaprank.errors import DataError, MetricError, SwaprankError
+from swaprank.experiments.processes import processes
 from swaprank.registry import RANKERS, load, ranker_class
 
 SHARED_WORK = "files and metrics"
@@ -48,21 +45,12 @@ def warm(
     folder = _folder()
     jobs = [*sorted(names, key=lambda name: name not in ("lambdamart", "ranknet")), SHARED_WORK]
     workers = min(len(jobs), n_jobs or os.cpu_count() or 1)
-    others = multiprocessing.active_children()
-    with TemporaryDirectory() as place, ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        try:
-            with _ignored_by_children(signal.SIGINT):
-                running = {pool.submit(compile_for, name, folder, Path(place)): name for name in jobs}
-            for number, done in enumerate(as_completed(running), start=1):
-                done.result()
-                if progress:
-                    progress(number, len(jobs), running[done])
-        except BaseException:
-            # Leaving the block waits for the processes, and compiling takes a while.
-            for child in multiprocessing.active_children():
-                if child not in others:
-                    child.kill()
-            raise
+    with TemporaryDirectory() as place, processes(workers) as pool:
+        running = {pool.submit(compile_for, name, folder, Path(place)): name for name in jobs}
+        for number, done in enumerate(as_completed(running), start=1):
+            done.result()
+            if progress:
+                progress(number, len(jobs), running[done])
     files = [path.stat().st_size for path in folder.glob("*.kernel")]
     return Warmed(folder, len(files), sum(files))
 
@@ -84,19 +72,6 @@ def _folder() -> Path:
     except OSError as error:
         raise SwaprankError(f"compiled kernels can't be saved: {error}; set NUMBA_CACHE_DIR.") from error
     return STORAGE.saved_to
-
-
-@contextmanager
-def _ignored_by_children(number: int) -> Iterator[None]:
-    """Processes that are started in the block ignore a signal: Ctrl-C in a terminal reaches all of them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(number, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def compile_for(name: str, folder: Path, place: Path) -> None:

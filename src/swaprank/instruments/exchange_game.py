@@ -21,7 +21,7 @@ def differing_features(a: Features, b: Features) -> Ints:
 def exchange_contributions(model: Model, a: Features, b: Features, n_threads: int | None = None) -> Floats:
     """What each feature contributes when the values of b are exchanged for those of a, one after the other.
 
-    It is the mean over all orders of the exchange [Shapley 1953]; if more than 12 features differ, over 500 random
+    It is the mean over all orders of the exchange [Shapley1953]; if more than 12 features differ, over 500 random
     orders and their reverses, always the same. Features with the same value contribute 0. The sum is the score of a
     minus that of b, in any case.
 

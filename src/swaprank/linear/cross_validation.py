@@ -2,7 +2,7 @@
 
 The held-out queries are a sample. On another one, another regularization would be the best, and near a tie the last bit
 decides. So the best fit is not chosen; every fit gets a share: the probability to be the best on queries that are drawn
-from the held-out ones with replacement, as in the bootstrap smoothing of a choice [Efron 2014]. The mean of linear
+from the held-out ones with replacement, as in the bootstrap smoothing of a choice [Efron2014]. The mean of linear
 models with these shares is a linear model, and it hardly changes if the metric of a fit does.
 """
 

@@ -1,4 +1,4 @@
-"""Minimization of a smooth cost: conjugate gradients and L-BFGS, with one line search [Nocedal & Wright 2006].
+"""Minimization of a smooth cost: conjugate gradients and L-BFGS, with one line search [Nocedal2006].
 
 SciPy's line search is not thread-safe: it changes Python's warning filters, which all threads share. And its optimizers
 use BLAS, whose last bits depend on the CPU.
@@ -97,7 +97,7 @@ def _between(low: Point, high: Point) -> float:
 
 
 def conjugate_gradients(cost: Cost, start: Floats, max_iterations: int, least_slope: float) -> Floats:
-    """Find the parameters with the lowest cost, with the Polak-Ribière update [Shewchuk 1994; chapter 5].
+    """Find the parameters with the lowest cost, with the Polak-Ribière update [Shewchuk1994; Nocedal2006, chapter 5].
 
     >>> import numpy as np
     >>> from swaprank.linear.minimization import conjugate_gradients

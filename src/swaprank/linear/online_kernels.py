@@ -41,7 +41,7 @@ def best_first(keys: Floats, shown: Ints) -> None:
 def draw_ranking(scores: Floats, seed: int, page: int, shown: Ints) -> None:
     """Draw the first documents of a Plackett-Luce ranking: each next one with probability exp(score) / sum.
 
-    Scores with Gumbel noise, -log(-log(fraction)), sorted, have this distribution [Yellott 1977].
+    Scores with Gumbel noise, -log(-log(fraction)), sorted, have this distribution [Yellott1977].
     """
     noisy = np.empty(len(scores))
     for i in range(len(scores)):

@@ -105,7 +105,7 @@ class Success(FirstRelevant):
 @final
 @dataclass(frozen=True, kw_only=True)
 class ERR(Cascade):
-    """Expected reciprocal rank [Chapelle et al. 2009]: label l satisfies a user with (2^l - 1) / 2^max_label.
+    """Expected reciprocal rank [Chapelle2009b]: label l satisfies a user with (2^l - 1) / 2^max_label.
 
     `max_label` is the top of the label scale, not the largest label in the data, so all parts of a data set are
     measured in the same way.

@@ -133,7 +133,7 @@ class DiscountedGain(Cumulative):
 @final
 @dataclass(frozen=True, kw_only=True)
 class DCG(DiscountedGain):
-    """Discounted cumulative gain [Järvelin & Kekäläinen 2002]: sum_r gain(l_r) D(r).
+    """Discounted cumulative gain [Jarvelin2002]: sum_r gain(l_r) D(r).
 
     >>> import swaprank as sr
     >>> round(sr.metrics.DCG(k=2).mean([0, 3, 1], [0.1, 0.9, 0.5], [0, 3]), 4)  # 7 / log2(2) + 1 / log2(3)
@@ -262,7 +262,7 @@ class WTA(RelevanceSum):
 @final
 @dataclass(frozen=True, kw_only=True)
 class RBP(RelevanceSum):
-    """Rank-biased precision [Moffat & Zobel 2008]: (1 - p) sum_r rel(r) p^(r-1), p the user's persistence.
+    """Rank-biased precision [Moffat2008]: (1 - p) sum_r rel(r) p^(r-1), p the user's persistence.
 
     >>> import swaprank as sr
     >>> round(sr.metrics.RBP(p=0.5).mean([1, 0, 1], [3, 2, 1], [0, 3]), 4)

@@ -9,7 +9,7 @@ from swaprank.metrics.ordering import SELECTION_LIMIT, largest, rank_documents
 
 @kernel
 def cumulative_value(ranked: Floats, ends: Ints, discounts: Floats) -> float:
-    """sum_r g_r D(r); documents tied in score share their mean gain [McSherry & Najork 2008]."""
+    """sum_r g_r D(r); documents tied in score share their mean gain [McSherry2008]."""
     n = min(len(ranked), len(discounts))
     value = 0.0
     start = 0

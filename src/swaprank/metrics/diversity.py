@@ -22,7 +22,7 @@ def novelty_gains(covers: Bools, alpha: float) -> Floats:
 def greedy_order(covers: Bools, alpha: float, depth: int) -> Ints:
     """The documents from the first rank on, each with the largest gain after those above it.
 
-    The best order is NP-hard to find; TREC's ideal list is the greedy one [Clarke et al. 2008]. Of documents with the
+    The best order is NP-hard to find; TREC's ideal list is the greedy one [Clarke2008]. Of documents with the
     same gain, it takes the first given: of TREC judgements the one with the largest id, of a data set the first row.
     """
     left, weights = np.arange(len(covers)), np.ones(covers.shape[1])
@@ -40,7 +40,7 @@ def greedy_order(covers: Bools, alpha: float, depth: int) -> Ints:
 @final
 @dataclass(frozen=True, kw_only=True)
 class AlphaNDCG(DiversityMetric):
-    """Discounted cumulative gain of what is new in each document, over that of the ideal list [Clarke et al. 2008].
+    """Discounted cumulative gain of what is new in each document, over that of the ideal list [Clarke2008].
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3]], [1, 1, 1], qid=[7, 7, 7])
@@ -68,7 +68,7 @@ class AlphaNDCG(DiversityMetric):
 @final
 @dataclass(frozen=True, kw_only=True)
 class IntentAwareERR(DiversityMetric):
-    """The mean over subtopics of expected reciprocal rank [Chapelle et al. 2009], in the form of TREC's ndeval.
+    """The mean over subtopics of expected reciprocal rank [Chapelle2009b], in the form of TREC's ndeval.
 
     A relevant document satisfies with probability alpha. As in ndeval, the value is divided by that of a list
     whose documents are all relevant to all subtopics, so that it is at most 1.
@@ -101,7 +101,7 @@ class IntentAwareERR(DiversityMetric):
 @final
 @dataclass(frozen=True, kw_only=True)
 class SubtopicRecall(DiversityMetric):
-    """The share of the query's subtopics that the first k documents cover [Zhai et al. 2003].
+    """The share of the query's subtopics that the first k documents cover [Zhai2003].
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3]], [1, 1, 1], qid=[7, 7, 7])

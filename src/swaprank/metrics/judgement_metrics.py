@@ -61,7 +61,7 @@ class SetPrecision(EvaluationMetric):
 @final
 @dataclass(frozen=True, kw_only=True)
 class InferredAP(EvaluationMetric):
-    """Average precision estimated from a judged sample of the pool [Yilmaz & Aslam 2006], as trec_eval computes it.
+    """Average precision estimated from a judged sample of the pool [Yilmaz2006], as trec_eval computes it.
 
     A listed document with a negative label was pooled, but not judged. One that is not listed counts as not relevant.
 

@@ -15,7 +15,7 @@ from swaprank.metrics.terms import Lists
 @final
 @dataclass(frozen=True, kw_only=True)
 class Compatibility(EvaluationMetric):
-    """Rank-biased overlap of the list with the ideal list [Clarke et al. 2021].
+    """Rank-biased overlap of the list with the ideal list [Clarke2021].
 
     The ideal list has the judged documents with labels above 0 by falling label; equal labels keep the order of the
     ranking, and those that were not retrieved come last among them. With normalize=True it is divided by its largest

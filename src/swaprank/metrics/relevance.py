@@ -95,7 +95,7 @@ class RPrecision(Metric):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Bpref(Metric):
-    """Binary preference [Buckley & Voorhees 2004], as trec_eval computes it; negative labels mean unjudged.
+    """Binary preference [Buckley2004], as trec_eval computes it; negative labels mean unjudged.
 
     >>> import swaprank as sr
     >>> sr.metrics.Bpref().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # (1 + (1 - 1/2)) / 2

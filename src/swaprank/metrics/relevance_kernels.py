@@ -12,7 +12,7 @@ def average_precision_value(ranked: Floats, ends: Ints, discounts: Floats) -> fl
     """sum_r rel(r) D(r) c(r), with D(r) = 1/r and c(r) the number of relevant documents down to rank r.
 
     In a group of t tied documents with m relevant ones, each rank is relevant with probability m/t. Given that, every
-    higher rank of the group is relevant with probability (m-1)/(t-1) [McSherry & Najork 2008].
+    higher rank of the group is relevant with probability (m-1)/(t-1) [McSherry2008].
     """
     n = min(len(ranked), len(discounts))
     value = 0.0

@@ -1,6 +1,6 @@
 """Eigenvectors of a symmetric matrix, with the same bits everywhere; those of LAPACK depend on BLAS, and so on the CPU.
 
-One-sided Jacobi rotations [Hestenes 1958]: rotate pairs of rows of A until all rows are orthogonal. The product of the
+One-sided Jacobi rotations [Hestenes1958]: rotate pairs of rows of A until all rows are orthogonal. The product of the
 rotations then has the eigenvectors of A² as rows. If no eigenvalue of A is negative, they are those of A.
 """
 

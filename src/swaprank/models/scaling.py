@@ -142,7 +142,7 @@ def column_statistics(features: Features, logged: Bools, n_threads: int | None =
     )
     count, mean, squares, low, high = sums[0]
     for block in sums[1:]:
-        # Combine the statistics of two parts [Chan et al. 1979].
+        # Combine the statistics of two parts [Chan1979].
         difference, total = block[1] - mean, np.maximum(count + block[0], 1.0)
         squares += block[2] + difference**2 * count * block[0] / total
         mean += difference * block[0] / total

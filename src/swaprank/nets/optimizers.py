@@ -4,7 +4,7 @@
     momentum   v = 0.9 v + g,   w -= rate v
     adam       m = 0.9 m + 0.1 g,   v = 0.999 v + 0.001 g²,   w -= rate m' / (sqrt(v') + 1e-8)
 
-where m' = m / (1 - 0.9^t) and v' = v / (1 - 0.999^t) after t steps from 0 [Kingma and Ba 2015].
+where m' = m / (1 - 0.9^t) and v' = v / (1 - 0.999^t) after t steps from 0 [Kingma2015].
 """
 
 from typing import Literal, NamedTuple

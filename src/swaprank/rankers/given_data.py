@@ -155,7 +155,9 @@ def validation_sets(
 def validation_data(name: str, given: Any, columns: Mapping[str, Any]) -> Dataset | Parts:
     """A validation set for training data on a cluster: in parts, or a Dataset, which is divided among the workers."""
     if not (isinstance(given, tuple) and isinstance(given[-1], str)):
-        data = as_parts(given, **(columns if column_names(given) else {}))
+        # Columns of the training data that are no names belong to it alone.
+        named = {column: value for column, value in columns.items() if isinstance(value, str | None)}
+        data = as_parts(given, **(named if column_names(given) else {}))
         if isinstance(data, Parts | Dataset):
             return data
     return as_data(**_set_arguments(f"the set '{name}'", given, columns))

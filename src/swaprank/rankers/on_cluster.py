@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from swaprank.arrays import Floats
 from swaprank.cluster.dask_launcher import Dask
 from swaprank.cluster.event_handler import Callbacks
@@ -64,9 +66,12 @@ def _of_round(callback: Callback) -> Any:
     return lambda finished: callback(Progress(*finished))
 
 
-def predict_on_cluster(ranker: "Ranker", data: Parts) -> Any:
-    """A Dask series for a Dask data frame; for other parts, a list of delayed arrays, one per part."""
+def predict_on_cluster(ranker: "Ranker", data: Any) -> Any:
+    """A Dask series for a Dask data frame, an array for an array; for parts, a list of delayed arrays, one per part."""
     ranker.check_fitted()
+    if not isinstance(data, Parts):
+        rows = data.rechunk({1: -1})
+        return rows.map_blocks(_scores_of_block, ranker, drop_axis=1, dtype=float, meta=np.empty(0))
     if data.frame is not None:
         return data.frame.map_partitions(_scores_of_rows, ranker, meta=("score", "float64"))
     return data.map(_scores_of_part, ranker)
@@ -77,6 +82,10 @@ def _scores_of_rows(rows: Any, ranker: "Ranker") -> Any:
     import pandas
 
     return pandas.Series(ranker.predict(rows) if len(rows) else [], index=rows.index, name="score", dtype=float)
+
+
+def _scores_of_block(rows: Any, ranker: "Ranker") -> Floats:
+    return ranker.predict(rows) if len(rows) else np.empty(0)
 
 
 def _scores_of_part(data: Dataset | None, ranker: "Ranker") -> Floats | None:

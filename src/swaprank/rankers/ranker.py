@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from swaprank.arrays import Features, Floats, read_only
+from swaprank.cluster.dask_columns import is_array
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
@@ -153,13 +154,13 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def predict(self, X: Any, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
 
-        The `base_score` of a data set is added, as in training. A Dask data frame gives a Dask series; data in parts
-        gives one delayed array per part. There are no other arguments; for those of other libraries, an ArgumentError
-        says what to call instead.
+        The `base_score` of a data set is added, as in training. A Dask data frame gives a Dask series, a Dask array
+        an array; data in parts gives one delayed array per part. There are no other arguments; for those of other
+        libraries, an ArgumentError says what to call instead.
         """
         check_arguments(unknown, ["X"], "predict")
-        X = as_parts(X)
-        if isinstance(X, Parts):
+        X = X if is_array(X) else as_parts(X)
+        if isinstance(X, Parts) or is_array(X):
             from swaprank.rankers.on_cluster import predict_on_cluster
 
             scores: Floats = predict_on_cluster(self, X)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
-from warnings import warn
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
 from swaprank.data.side_columns import number_values
-from swaprank.errors import DataError, Hint, Interrupted, ParameterError
+from swaprank.errors import DataError, Hint, Interrupted, ParameterError, SwaprankWarning, warn_user
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.metrics.relevance import GivenPairs
@@ -310,7 +309,7 @@ class TrainableRanker(Ranker):
         new = [name for name in data.feature_names if name not in matched.feature_names]
         if new and matched.n_features < data.n_features:
             listed = ", ".join(f"'{name}'" for name in new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
-            warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
+            warn_user(SwaprankWarning(f"the base ranker does not know {listed}: training continues without."))
         return matched
 
     def _check_categories(self, data: Dataset) -> None:
@@ -355,7 +354,7 @@ class TrainableRanker(Ranker):
 def _comparable(sets: dict[str, Dataset], data: Dataset) -> dict[str, Dataset]:
     """The validation sets; warn if only the training data has base scores."""
     if data.base_score is not None and any(other.base_score is None for other in sets.values()):
-        warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=3)
+        warn_user(SwaprankWarning("the training data has base scores, but a validation set has none: 0 is taken."))
     return sets
 
 

@@ -15,7 +15,6 @@ If there is none, it is the one with the smallest sum of shortfalls.
 
 from collections.abc import Mapping, Sequence
 from typing import final
-from warnings import warn
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from swaprank.arrays import Floats
 from swaprank.collective import Collective
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp2
-from swaprank.errors import DataError
+from swaprank.errors import DataError, SwaprankWarning, warn_user
 from swaprank.metrics.metric import BoundMetric, mean_of_each
 from swaprank.objectives.goals import Goal, column_values
 
@@ -94,9 +93,10 @@ class WatchedGoals:
         """Warn if the round that is kept does not keep a goal at its floor."""
         for name, floor in self.floors.items():
             if best_round > 0 and history[name][best_round - 1] < floor:
-                warn(
-                    f"no round keeps all goals at their floors: {name} is {history[name][best_round - 1]:.4g} in round "
-                    f"{best_round}, which is kept, and should be at least {floor:.4g}. Lower the floor, or train "
-                    "longer.",
-                    stacklevel=5,
+                warn_user(
+                    SwaprankWarning(
+                        f"no round keeps all goals at their floors: {name} is {history[name][best_round - 1]:.4g} in "
+                        f"round {best_round}, which is kept, and should be at least {floor:.4g}. Lower the floor, or "
+                        "train longer."
+                    )
                 )

@@ -19,7 +19,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, by_line, by_row, import_extra
 from swaprank.files import content_suffix
 from swaprank.reading.group_sizes import FileQueries
-from swaprank.reading.letor import letor_dataset, no_lines, parsed_texts
+from swaprank.reading.letor import comment_ids, letor_dataset, no_lines, parsed_texts
 from swaprank.reading.parsing_status import LetorFormat
 from swaprank.reading.tables import (
     Roles,
@@ -84,8 +84,8 @@ class LetorBlocks(BlockSource):
                 return
             where = f"{file}, from document {n_documents + 1:,} on"
             qid, features = queries.of([parsed], n_documents), self._widened(parsed)
-            categorical = self._categorical or None
-            data = letor_dataset(features, parsed.labels, qid, parsed.first, form, where, categorical=categorical)
+            docid, categorical = comment_ids([parsed]), self._categorical or None
+            data = letor_dataset(features, parsed.labels, qid, parsed.first, form, where, docid, categorical)
             yield Block(data, str(file))
             n_documents += len(parsed.labels)
         queries.check_total(n_documents)

@@ -81,7 +81,7 @@ def read_letor(
         blocks = list(parsed_texts(file, form, whole_texts(file), n_threads))
     labels = np.concatenate([block.labels for block in blocks])
     queries.check_total(len(labels))
-    qid, docid, first = queries.of(blocks), _document_ids(blocks), blocks[0].first
+    qid, docid, first = queries.of(blocks), comment_ids(blocks), blocks[0].first
     features = _joined_features(blocks, len(labels), form.absent)
     return letor_dataset(features, labels, qid, first, form, str(file), docid, categorical_features)
 
@@ -178,7 +178,8 @@ def _joined_features(blocks: "list[ParsedBlock]", n_rows: int, absent: float) ->
     return features
 
 
-def _document_ids(blocks: "list[ParsedBlock]") -> AnyArray | None:
+def comment_ids(blocks: "list[ParsedBlock]") -> AnyArray | None:
+    """The document ids in comments, empty where there is none; None if there are none at all."""
     parts = [ids for block in blocks for ids in block.ids]
     if all(ids.docids is None for ids in parts):
         return None

@@ -4,7 +4,7 @@ The fast path finds the end of a value and combines its digits by arithmetic on 
 exponents, many digits and words, reads byte by byte.
 
 A decimal with a mantissa up to 2^53 and a power of ten up to 22 takes one division of exact numbers, so it is rounded
-correctly [Clinger 1990]. Other decimals have an error of a few units in the last place of a double. That determines the
+correctly [Clinger1990]. Other decimals have an error of a few units in the last place of a double. That determines the
 float32, unless the value is close to the midpoint of two of them; such a number is left to Python.
 
 Words are little-endian, as on all machines that Numba supports. Positions are unsigned, because a signed index would

@@ -1,7 +1,7 @@
 """Write rows of LETOR text with the fewest digits that read back as the same float32.
 
 A value v needs at most k decimals if m = round(v 10^k) restores it: m / 10^k rounds to v. With m below 2^53 and k up to
-22, that division is the same as in reading [Clinger 1990]. If k decimals are enough, so are k + 1, which allows a
+22, that division is the same as in reading [Clinger1990]. If k decimals are enough, so are k + 1, which allows a
 binary search. Python writes the values outside these bounds.
 """
 

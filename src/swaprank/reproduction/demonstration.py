@@ -2,18 +2,19 @@
 
 import os
 import shlex
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, wait
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import swaprank as sr
+from swaprank.experiments.processes import processes
+from swaprank.experiments.training import run_training
+from swaprank.experiments.training_config import read_training_config
 from swaprank.files import file_in, replacing
 
 METRIC = "ndcg@10"
@@ -31,6 +32,7 @@ TRAININGS: dict[str, tuple[str, ...]] = {
 }
 CERTIFIED = "smoothrank"
 BASELINE = "linear_regression"
+COMBINATION = "combination"
 
 
 class DemoModel(NamedTuple):
@@ -92,51 +94,41 @@ def _write(part: sr.Dataset, file: Path) -> None:
         stream.write(("\n".join(lines) + "\n").encode())
 
 
-def train_all(folder: Path, random_state: int = 0) -> Iterator[DemoModel]:
-    """Train every ranker in its own process, one process per core; yields each when it is finished.
-
-    The first run on a machine spends most of its time compiling, and one process compiles one kernel at a time.
-    """
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        futures = [pool.submit(_train, name, folder, random_state) for name in TRAININGS]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            for future in futures:
-                future.cancel()
-
-
 def _train(name: str, folder: Path, random_state: int) -> DemoModel:
-    arguments = ["train", str(data_file(folder, "train")), "--valid", str(data_file(folder, "vali"))]
-    arguments += ["--ranker", name, "-m", METRIC]
-    for setting in TRAININGS[name]:
+    train, vali = data_file(folder, "train"), data_file(folder, "vali")
+    output, settings = folder / f"{name}.swaprank", TRAININGS[name]
+    arguments = ["train", str(train), "--valid", str(vali), "--ranker", name, "-m", METRIC]
+    for setting in settings:
         arguments += ["--set", setting]
-    arguments += ["--seed", str(random_state), "-o", str(folder / f"{name}.swaprank")]
+    arguments += ["--seed", str(random_state), "-o", str(output)]
+    options = {"train": train, "valid": vali, "output": output, "ranker": name, "metric": METRIC, "seed": random_state}
     start = time.perf_counter()
-    command = [sys.executable, "-m", "swaprank", *arguments, "--quiet"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed command.
-    if ended.returncode != 0:
-        raise sr.errors.SwaprankError(f"training {name} failed: {ended.stderr.strip()}")
+    try:
+        run_training(read_training_config(None, options, settings))
+    except sr.errors.SwaprankError as error:
+        raise sr.errors.SwaprankError(f"training {name} failed: ", error) from None
     return DemoModel(name, shlex.join(["swaprank", *arguments]), time.perf_counter() - start)
 
 
-def combine_two(folder: Path, vali: sr.Dataset) -> sr.ensembles.Combination:
+def combine_two(folder: Path) -> sr.ensembles.Combination:
     """Find the exactly optimal mix of trees and net on the validation queries, and save it."""
+    vali = sr.read(data_file(folder, "vali"))
     both = sr.combine(sr.load(folder / "lambdamart.swaprank"), sr.load(folder / "lambdarank.swaprank"), vali, METRIC)
-    both.save(folder / "combination.swaprank")
+    both.save(folder / f"{COMBINATION}.swaprank")
     return both
 
 
-def compare_all(folder: Path, test: sr.Dataset) -> sr.evaluation.Comparison:
+def compare_all(folder: Path) -> sr.evaluation.Comparison:
     """Compare all models with the regression on the test queries."""
-    names = (*reversed(TRAININGS), "combination")
+    test = sr.read(data_file(folder, "test"))
+    names = (*reversed(TRAININGS), COMBINATION)
     scores = {name: sr.load(folder / f"{name}.swaprank").predict(test) for name in names}
     return sr.compare(test, scores, METRIC, baseline=BASELINE)
 
 
-def certify_one(folder: Path, train: sr.Dataset) -> sr.instruments.Certificate:
+def certify_one(folder: Path) -> sr.instruments.Certificate:
     """Test whether one model is at a local optimum of its metric."""
+    train = sr.read(data_file(folder, "train"))
     return sr.certify(sr.load(folder / f"{CERTIFIED}.swaprank"), train, METRIC)
 
 
@@ -151,3 +143,43 @@ def write_report(folder: Path) -> Path:
         title="LambdaMART on the demo's test queries",
     )
     return page
+
+
+class Results(NamedTuple):
+    """What the demo shows of the trained models."""
+
+    combination: sr.ensembles.Combination
+    comparison: sr.evaluation.Comparison
+    certificate: sr.instruments.Certificate
+    report: Path
+
+
+_STEPS: dict[str, tuple[Callable[[Path], Any], set[str]]] = {
+    COMBINATION: (combine_two, {"lambdamart", "lambdarank"}),
+    "comparison": (compare_all, {*TRAININGS, COMBINATION}),
+    "certificate": (certify_one, {CERTIFIED}),
+    "report": (write_report, {"lambdamart", BASELINE}),
+}
+"""The results, and the models that each needs."""
+
+
+def run_all(folder: Path, random_state: int, trained: Callable[[DemoModel], object]) -> Results:
+    """Train every ranker, and do each step as soon as it has its models; `trained` is told of every ranker.
+
+    The first run on a machine spends most of its time compiling, and one process compiles one kernel at a time. So all
+    work is done in a process per core, and what a process compiled for one step is there for its next.
+    """
+    done: dict[str, Any] = {}
+    with processes(min(len(TRAININGS), os.cpu_count() or 1)) as pool:
+        running = {pool.submit(_train, name, folder, random_state): name for name in TRAININGS}
+        waiting = dict(_STEPS)
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name = running.pop(future)
+                done[name] = future.result()
+                if name in TRAININGS:
+                    trained(done[name])
+            for name in [name for name, (_, needs) in waiting.items() if needs <= done.keys()]:
+                step, _ = waiting.pop(name)
+                running[pool.submit(step, folder)] = name
+    return Results(*(done[name] for name in Results._fields))

@@ -22,7 +22,7 @@ def mmr(
     relevance: float = 0.5,
     k: int | None = None,
 ) -> Floats:
-    """New scores for lists by maximal marginal relevance [Carbonell & Goldstein 1998].
+    """New scores for lists by maximal marginal relevance [Carbonell1998].
 
     Each rank takes the document with the largest relevance * score - (1 - relevance) * similarity, where the similarity
     is that to the most similar document above. The scores of each query are first scaled to 0 to 1.
@@ -68,7 +68,7 @@ def xquad(
     relevance: float = 0.5,
     k: int | None = None,
 ) -> Floats:
-    """New scores for lists that cover the subtopics of a query early: greedy xQuAD [Santos, Macdonald & Ounis 2010].
+    """New scores for lists that cover the subtopics of a query early: greedy xQuAD [Santos2010].
 
     Each rank takes the document with the largest relevance * score + (1 - relevance) * what it adds: the sum over
     subtopics of their weight, the probability that the document is about it, and that no document above is. The scores

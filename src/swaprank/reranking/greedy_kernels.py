@@ -12,7 +12,7 @@ from swaprank.kernels import kernel
 
 @kernel
 def mmr_order(relevance: Floats, vectors: Floats, similarities: Floats, weight: float, order: Ints) -> None:
-    """weight * relevance - (1 - weight) * largest similarity to a document above [Carbonell & Goldstein 1998].
+    """weight * relevance - (1 - weight) * largest similarity to a document above [Carbonell1998].
 
     The similarities are a square matrix, or, if that is empty, the products of the vectors.
     """
@@ -43,7 +43,7 @@ def mmr_order(relevance: Floats, vectors: Floats, similarities: Floats, weight: 
 def xquad_order(relevance: Floats, probabilities: Floats, subtopics: Floats, weight: float, order: Ints) -> None:
     """weight * relevance + (1 - weight) * sum over subtopics of P(s) P(d | s) P(none above is about s).
 
-    [Santos, Macdonald & Ounis 2010, Eq. 2 and 5]
+    [Santos2010, Eq. 2 and 5]
     """
     n, n_subtopics = probabilities.shape
     missing, taken = subtopics.copy(), np.zeros(n, np.bool_)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from swaprank.trees.binning import Bins, Layout, category_columns, make_bins, pl
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, bounded_values, by_column
 from swaprank.trees.document_sampling import (
     DIVERGED,
+    Glance,
     Sample,
     Totals,
     draw_sample,
     gather_bins,
+    make_glance,
+    sampled_fraction,
     smoothed_l2,
     total_sums,
 )
@@ -43,8 +46,6 @@ _VALUES_TO_SHARE = 1_000_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""
 _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
-_SMOOTHING_DOCUMENTS = 10.0
-"""The smoothing of `best_set_split` in documents of mean hessian."""
 
 
 @final
@@ -102,6 +103,10 @@ class Booster:
         self.taken = np.ones(n_rows, np.uint8)
         self.queries: Bools | None = None
         """The queries to learn from; None: all."""
+        self.worker_sizes = collective.gather(np.array([n_rows, len(self.places.keys)]))
+        """The documents and the queries of each worker."""
+        self.n_learned = self.n_taken = int(self.worker_sizes[:, 0].sum())
+        """The documents to learn from, and those that this tree learns from."""
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
@@ -120,19 +125,23 @@ class Booster:
         taken = self._choose_queries(number)
         ranked = ranking_scores(self.scores, self.places, rules.score_noise, self.random_state, number, self.n_threads)
         objective.update(ranked, self.grad, self.hess, taken)
-        totals = self._total_sums(self.hess)
+        seed = int(rng.integers(2**62))
+        fraction = sampled_fraction(rules.document_fraction, self.n_taken)
+        glance = make_glance(self.n_taken, seed, *self.worker_sizes.T) if fraction < 1.0 else None
+        least_squares = len(self.weights) > 0
+        totals, some = self._total_sums(self.hess, None if least_squares else glance)
         l2 = smoothed_l2(rules.l2, rules.leaf_smoothing, totals)
         # Least-squares splits: weights take the place of hessians, also in the size of the regularization.
-        least_squares, curvature, split_totals, split_l2 = len(self.weights) > 0, self.hess, totals, l2
+        curvature, split_totals, split_l2 = self.hess, totals, l2
         if least_squares:
             curvature = self.weights
-            split_totals = self._total_sums(curvature)
+            split_totals, some = self._total_sums(curvature, glance)
             split_l2 = l2 * split_totals.hessian / totals.hessian if totals.hessian > 0 else 0.0
-        share = rules.document_fraction * rules.query_fraction
+        share = fraction * rules.query_fraction
         copy = share <= _MAX_COPIED_SHARE
         sample = draw_sample(
-            self.grad, curvature, self.taken, split_totals, self.places, rules.document_fraction,
-            int(rng.integers(2**62)), self.n_threads, copy, self.collective, self.work.rows, self.packed, least_squares,
+            self.grad, curvature, self.taken, split_totals, some, self.places, fraction, seed, self.n_threads, copy,
+            self.collective, self.work.rows, self.packed, least_squares,
         )  # fmt: skip
         columns = Columns(
             self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints, self.feature_keys
@@ -149,7 +158,9 @@ class Booster:
             min_gain=rules.min_gain * unit,
             l2=split_l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
-            **self._noise(sample, copy, number),
+            split_noise=rules.split_noise,
+            noise_seed=int(np.random.default_rng((self.random_state, number, 3)).integers(2**62)),
+            squares=self._squares(sample, copy),
         )
         tree = make_tree(max_leaves, self.layout.set_size)
         n_leaves = 1
@@ -165,6 +176,7 @@ class Booster:
         """Learn from these queries from now on, or from all. Trees give scores to all of them in any case."""
         self.queries = queries
         self.taken[:] = 1 if queries is None else np.repeat(queries, np.diff(self.places.indptr))
+        self.n_learned = self.n_taken = total(self.collective, int(self.taken.sum()))
 
     def add_known_tree(self, grown: GrownTree) -> None:
         """Add the leaf values of a tree that was grown on the same data before to the scores."""
@@ -187,24 +199,14 @@ class Booster:
             raise DataError(DIVERGED)
         return values, sums.n_documents
 
-    def _noise(self, sample: Sample, by_position: bool, number: int) -> dict[str, Any]:
-        """The noise of the sample's rounded gradients and of splits, and the smoothing for splits into sets of bins."""
-        found = {"smoothing": 0.0, "noise": 0.0, "split_noise": 0.0, "noise_seed": 0}
-        if sample.n_total == 0 or (self.layout.set_size == 0 and self.rules.split_noise == 0):
-            return found
+    def _squares(self, sample: Sample, by_position: bool) -> int:
+        """The sum of the squares of the sample's rounded gradients, of this worker; 0 if nobody asks for it."""
+        if self.layout.set_size == 0 and self.rules.split_noise == 0:
+            return 0
         n_rows = sample.n_rows
         packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
         # Gradients have at most 24 bits, and their absolute values together at most 31: no square overflows.
-        sums = np.array([np.sum(packed & 0xFFFFFFFF), np.sum((packed >> 32) ** 2)])
-        self.collective.add(sums)
-        hessian, squares = sums.tolist()
-        noise = squares / max(1, hessian)
-        return found | {
-            "smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total,
-            "noise": noise,
-            "split_noise": float(self.rules.split_noise * np.sqrt(noise)),
-            "noise_seed": int(np.random.default_rng((self.random_state, number, 3)).integers(2**62)),
-        }
+        return int(np.sum((packed >> 32) ** 2))
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
@@ -223,9 +225,12 @@ class Booster:
             taken |= (at >= first) & (at < last)
         allowed = True if self.queries is None else self.queries
         taken &= allowed
-        if total(self.collective, int(taken.sum())) == 0:
-            taken[:] = allowed  # there are few queries
-        self.taken[:] = np.repeat(taken, np.diff(self.places.indptr))
+        lengths = np.diff(self.places.indptr)
+        self.n_taken = total(self.collective, int(lengths[taken].sum()))
+        if self.n_taken == 0:  # there are few queries
+            taken[:] = allowed
+            self.n_taken = self.n_learned
+        self.taken[:] = np.repeat(taken, lengths)
         return taken
 
     def _allowed_columns(self, rng: np.random.Generator) -> Ints:
@@ -247,8 +252,8 @@ class Booster:
         rows[:] = np.arange(n_rows, dtype=rows.dtype)
         return read_only(self.sample_blocks)
 
-    def _total_sums(self, curvature: Floats) -> Totals:
-        return total_sums(self.grad, curvature, self.taken, self.places.indptr, self.n_threads, self.collective)
+    def _total_sums(self, curvature: Floats, glance: Glance | None) -> tuple[Totals, Floats]:
+        return total_sums(self.grad, curvature, self.taken, self.places, self.n_threads, self.collective, glance)
 
     def _grow(self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree) -> int:
         self.work.barrier_state[:] = 0
@@ -322,7 +327,7 @@ def refitted_values(
         objective.update(gradients_at(tree, scores), grad, hess)
         one = forest.part(tree, tree + 1)
         leaf_of = np.ascontiguousarray(data.by_query(tree_leaves(one, data, threads)))
-        totals = total_sums(grad, hess, taken, data.indptr, threads, ALONE)
+        totals, _ = total_sums(grad, hess, taken, data.places, threads, ALONE)
         sums = sum_leaves(leaf_of, len(one.leaf_value), grad, hess, taken, threads, ALONE)
         steps = newton_steps(sums, smoothed_l2(rules.l2, rules.leaf_smoothing, totals), learning_rate)
         values = np.where(

@@ -3,7 +3,7 @@
 The gradients of a ranking are concentrated: a tenth of the documents has two thirds of them. The splits of a tree are
 found on a random sample of the documents. Each document is drawn with a probability p proportional to its gradient and
 hessian, the largest ones with certainty, and weighted by 1/p: this is unbiased, with nearly the lowest variance for its
-size [Ibragimov & Gusev 2019]. Leaf values do not depend on the sample: they use the exact gradients of all documents.
+size [Ibragimov2019]. Leaf values do not depend on the sample: they use the exact gradients of all documents.
 
 Gradients are rounded to integers because integer sums do not depend on the order of addition: any number of threads or
 workers grows the same tree. The scale is chosen so that the absolute values of all sampled gradients of all workers
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
-from swaprank.collective import Collective, add_with_largest, allgather
+from swaprank.collective import Collective, add_with_largest
 from swaprank.data.document_places import Places, first_place, query_at, random_bits
 from swaprank.errors import DataError
 from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
@@ -39,6 +39,8 @@ _LEAST_ROWS = 30_000
 """Fewer rows are not worth starting a thread."""
 _THRESHOLD_SAMPLE = 10_000
 """The sampling threshold is estimated from about this many documents."""
+_LARGEST_SAMPLE = 2**29
+"""Each rounding may add 1 to the sum of a sample: those of more documents would take up most of the 31 bits."""
 
 
 class Sample(NamedTuple):
@@ -62,6 +64,15 @@ class Totals(NamedTuple):
     hessian: float
 
 
+class Glance(NamedTuple):
+    """Every so many documents of each query are looked at, to estimate the sampling threshold."""
+
+    every: int
+    seed: int
+    room: int
+    """The most that a worker may find."""
+
+
 class Rates(NamedTuple):
     """A document's probability is min(1, importance / threshold), with importance = |g| per_grad + h per_hess."""
 
@@ -75,6 +86,7 @@ def draw_sample(
     hess: Floats,
     taken: AnyArray,
     totals: Totals,
+    some: Floats,
     places: Places,
     fraction: float,
     seed: int,
@@ -87,7 +99,7 @@ def draw_sample(
 ) -> Sample:
     """Draw from the documents with `taken` > 0, list them in rows[0], and write their rounded gradients to `packed`.
 
-    `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array. If
+    `some` has |grad| and hess of some documents of all workers, if the fraction is below 1. `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array. If
     `to_nearest`, gradients are rounded to the nearest multiple of a power of two, and not at random.
     """
     # The mean |gradient| and the mean hessian are scaled to 1.
@@ -98,9 +110,7 @@ def draw_sample(
     )
     chunks = query_chunks(places.indptr, n_threads, least_cost=_LEAST_ROWS)
     if fraction < 1.0:
-        every = max(1, totals.n_documents // _THRESHOLD_SAMPLE)
-        some = some_importances(grad, hess, taken, rates, places, seed, every)
-        rates = rates._replace(threshold=_threshold(allgather(collective, some), fraction))
+        rates = rates._replace(threshold=_threshold(some[0] * rates.per_grad + some[1] * rates.per_hess, fraction))
     limbs, largest = np.zeros((len(chunks), 2, N_LIMBS), np.int64), np.zeros((len(chunks), 2))
     counts = run_in_threads(
         lambda c, first, last: draw_rows(
@@ -136,7 +146,7 @@ def _scale(total: float, largest: float, n_rows: int, power_of_two: bool) -> flo
     """The largest factor, or power of two, with which neither the sum nor a single value is too large an integer."""
     if total == 0:
         return 1.0
-    # Rounding adds at most 1 per document.
+    # Rounding adds at most 1 per document: see `_LARGEST_SAMPLE`.
     scale = float(min((_MAX_SUM - n_rows) / max(total, 1e-300), _MAX_INTEGER / max(largest, 1e-300)))
     return math.ldexp(0.5, math.frexp(scale)[1]) if power_of_two else scale
 
@@ -157,22 +167,55 @@ def copy_rows(blocks: Ints, rows: AnyArray, start: int, stop: int, target: Ints)
             target[b, k, 1] = blocks[b, row, 1]
 
 
+def sampled_fraction(wanted: float, n_documents: int) -> float:
+    """The fraction of the documents that are sampled: less than is wanted if these were more than can be summed.
+
+    >>> from swaprank.trees.document_sampling import sampled_fraction
+    >>> sampled_fraction(0.7, 10**6), sampled_fraction(1.0, 2**32)
+    (0.7, 0.125)
+    """
+    return min(wanted, _LARGEST_SAMPLE / max(n_documents, 1))
+
+
+def make_glance(n_documents: int, seed: int, n_rows: Ints, n_queries: Ints) -> Glance:
+    """A look at about `_THRESHOLD_SAMPLE` of so many documents; n_rows, n_queries: of each worker."""
+    every = max(1, n_documents // _THRESHOLD_SAMPLE)
+    return Glance(every, seed, int((n_rows // every + n_queries).max()))
+
+
 def total_sums(
-    grad: Floats, hess: Floats, taken: AnyArray, indptr: Ints, n_threads: int, collective: Collective
-) -> Totals:
-    """Sum over the documents with `taken` > 0."""
+    grad: Floats,
+    hess: Floats,
+    taken: AnyArray,
+    places: Places,
+    n_threads: int,
+    collective: Collective,
+    glance: Glance | None = None,
+) -> tuple[Totals, Floats]:
+    """Sum over the documents with `taken` > 0; with a glance, |grad| and hess of some documents in the same message."""
+    indptr = places.indptr
     chunks = query_chunks(indptr, n_threads, least_cost=_LEAST_ROWS)
     limbs = np.zeros((len(chunks), 2, N_LIMBS), np.int64)
     counts = run_in_threads(
         lambda c, first, last: sum_queries(grad, hess, taken, indptr, first, last, limbs[c]),
         [(c, *chunk) for c, chunk in enumerate(chunks)],
     )
-    sums = np.concatenate((np.sum(counts, axis=0), limbs.sum(axis=0).reshape(-1)))
-    collective.add(sums)
+    sums, some = np.concatenate((np.sum(counts, axis=0), limbs.sum(axis=0).reshape(-1))), np.empty((2, 0))
+    if glance is None:
+        collective.add(sums)
+    else:
+        found = some_gradients(grad, hess, taken, places, glance)
+        slots = np.zeros((2, glance.room))
+        slots[:, : found.shape[1]] = found
+        rows = collective.gather(np.concatenate((sums, [found.shape[1]], slots.view(np.int64).reshape(-1))))
+        n_sums, numbers = len(sums), rows[:, len(sums)].tolist()
+        of_workers = np.ascontiguousarray(rows[:, n_sums + 1 :]).view(np.float64).reshape(-1, 2, glance.room)
+        sums = rows[:, :n_sums].sum(axis=0)
+        some = np.concatenate([each[:, :number] for each, number in zip(of_workers, numbers, strict=True)], axis=1)
     if sums[1] > 0:
         raise DataError(DIVERGED)
     gradient, hessian = rounded_sums(sums[2:].reshape(2, N_LIMBS)).tolist()
-    return Totals(int(sums[0]), gradient, hessian)
+    return Totals(int(sums[0]), gradient, hessian), some
 
 
 def smoothed_l2(l2: float, leaf_smoothing: float, totals: Totals) -> float:
@@ -220,20 +263,18 @@ def sum_queries(
 
 
 @kernel
-def some_importances(
-    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, places: Places, seed: int, every: int
-) -> Floats:
-    """The importances of every so many documents of each query, from a random one on, if they are taken."""
-    indptr = places.indptr
-    found, n = np.empty(len(grad) // every + len(places.keys)), 0
+def some_gradients(grad: Floats, hess: Floats, taken: AnyArray, places: Places, glance: Glance) -> Floats:
+    """|grad| and hess of every so many documents of each query, from a random one on, if they are taken."""
+    indptr, every = places.indptr, glance.every
+    found, n = np.empty((2, len(grad) // every + len(places.keys))), 0
     for query in range(len(places.keys)):
         # Other bits than those that draw documents. A list that is shorter than `every` has one document or none.
-        start = indptr[query] + np.int64(random_bits(places.keys[query], seed + 1) % np.uint64(every))
+        start = indptr[query] + np.int64(random_bits(places.keys[query], glance.seed + 1) % np.uint64(every))
         for row in range(start, indptr[query + 1], every):
             if taken[row] > 0:
-                found[n] = abs(grad[row]) * rates.per_grad + hess[row] * rates.per_hess
+                found[0, n], found[1, n] = abs(grad[row]), hess[row]
                 n += 1
-    return found[:n].copy()
+    return found[:, :n].copy()
 
 
 @kernel

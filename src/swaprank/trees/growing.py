@@ -20,6 +20,7 @@ from swaprank.trees.splitting import BIN, FEATURE, GAIN, MISSING_LEFT
 from swaprank.trees.tree import Tree
 from swaprank.trees.workspace import (
     CHILD,
+    DEPTH,
     DIVIDED,
     DOUBTED,
     N_CHECKED,
@@ -52,7 +53,7 @@ def grow(
     n_threads: int,
 ) -> int:
     """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves; n_total: rows of all workers."""
-    start_root(blocks, columns, packed, n_rows, n_total, work, thread, n_threads)
+    start_root(blocks, columns, packed, n_rows, n_total, limits, work, thread, n_threads)
     if thread == 0:
         work.sizes[N_FOUND], work.found[0] = 1, 0
     while True:
@@ -84,11 +85,19 @@ def take_splits(limits: Limits, work: Workspace, tree: Tree) -> int:
                 chosen, largest = np.int64(number), gain
         if chosen < 0:
             return -1
-        leaf, is_last = work.tree_leaves[chosen], work.sizes[N_LEAVES] + 1 == limits.max_leaves
-        if is_uncertain(leaf, work) or (work.leaves[leaf, STATE] != DIVIDED and not is_last):
+        leaf = work.tree_leaves[chosen]
+        # The children of the last split, and those at the largest depth, are not split: nothing about them is needed.
+        needs_children = work.sizes[N_LEAVES] + 1 < limits.max_leaves and may_have_grandchildren(leaf, limits, work)
+        if is_uncertain(leaf, work) or (needs_children and work.leaves[leaf, STATE] != DIVIDED):
             return int(leaf)
         record_split(chosen, work, tree)
     return -1
+
+
+@kernel
+def may_have_grandchildren(leaf: int, limits: Limits, work: Workspace) -> bool:
+    """True if the children of a leaf may be split, too."""
+    return bool(work.leaves[leaf, DEPTH] + 1 < limits.max_depth)
 
 
 @kernel
@@ -115,8 +124,11 @@ def record_split(chosen: int, work: Workspace, tree: Tree) -> None:
     tree.gain[node] = split[GAIN]
     for b in range(tree.sets.shape[1]):
         tree.sets[node, b] = work.sets[leaf, b]
-    # The last split's children are never needed, and there may be none.
-    work.tree_leaves[chosen], work.tree_leaves[new] = work.leaves[leaf, CHILD], work.leaves[leaf, CHILD] + 1
+    if work.leaves[leaf, STATE] == DIVIDED:
+        work.tree_leaves[chosen], work.tree_leaves[new] = work.leaves[leaf, CHILD], work.leaves[leaf, CHILD] + 1
+    else:
+        work.tree_leaves[chosen] = work.tree_leaves[new] = len(work.leaves) - 1
+        work.splits[-1, GAIN] = 0.0
     work.sizes[N_LEAVES] = new + 1
 
 
@@ -162,7 +174,7 @@ def choose_ahead(next_leaf: int, limits: Limits, work: Workspace) -> None:
         if state == DIVIDED:
             work.queue[n_queued], work.queue[n_queued + 1] = child, child + 1
             n_queued += 2
-        elif state != REFUTED:
+        elif state != REFUTED and may_have_grandchildren(leaf, limits, work):
             is_taken = leaf == next_leaf and state == OPEN
             if is_taken or spare > 0:
                 work.chosen[work.sizes[N_CHOSEN]] = leaf

@@ -15,7 +15,7 @@ from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS, BLOCK, HALF, add_rows, clear_bins, count_rows, subtract_bins, sum_bins
 from swaprank.trees.intrinsics import barrier
 from swaprank.trees.split_search import mark_left
-from swaprank.trees.splitting import FEATURE, HESS, LEFT_HESS, MIDDLE
+from swaprank.trees.splitting import FEATURE, HESS, LEFT_HESS, MIDDLE, leaf_sums
 from swaprank.trees.worker_sums import sum_over_workers
 from swaprank.trees.workspace import (
     CHILD,
@@ -25,6 +25,7 @@ from swaprank.trees.workspace import (
     LIST,
     N_CHECKED,
     N_CHOSEN,
+    N_COUNTS,
     N_FOUND,
     N_LEAVES,
     N_RECOUNTED,
@@ -33,9 +34,12 @@ from swaprank.trees.workspace import (
     PATH,
     REFUTED,
     SLOT,
+    SMOOTHING,
+    SPLIT_NOISE,
     START,
     STATE,
     TOTAL,
+    VARIANCE,
     Columns,
     Limits,
     Workspace,
@@ -47,14 +51,16 @@ from swaprank.trees.workspace import (
 _MIN_ROWS_TO_SHARE = 30_000
 """Threads divide the rows of a leaf of at least this size and sum their histograms; in smaller leaves they divide the
 blocks of features."""
+_SMOOTHING_DOCUMENTS = 10.0
+"""The smoothing of `best_set_split` in documents of mean hessian."""
 
 
 @kernel
 def start_root(
-    blocks: Bytes, columns: Columns, packed: Ints, n_rows: int, n_total: int, work: Workspace, thread: int,
-    n_threads: int,
+    blocks: Bytes, columns: Columns, packed: Ints, n_rows: int, n_total: int, limits: Limits, work: Workspace,
+    thread: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """Make all rows one leaf, and sum its histogram."""
+    """Make all rows one leaf, sum its histogram, and find how large the noise of the gradients is."""
     root = int(np.int64(0))
     if thread == 0:
         leaf = work.leaves[0]
@@ -66,9 +72,15 @@ def start_root(
         allow_open_groups(columns, root, work)
         work.sizes[:] = 0
         work.sizes[N_LEAVES], work.tree_leaves[0] = 1, 0
+        work.sizes[N_COUNTS], work.counts[0] = 1, limits.squares
     barrier(work.barrier_state, n_threads)
     histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
     sum_over_workers(columns, int(np.int64(1)), work, thread, n_threads)
+    if thread == 0:
+        _, hessian = leaf_sums(work.histograms[0], columns.n_bins, root)
+        work.noise[SMOOTHING] = _SMOOTHING_DOCUMENTS * hessian / float(n_total)
+        work.noise[VARIANCE] = float(work.counts[0]) / max(1.0, hessian)
+        work.noise[SPLIT_NOISE] = limits.split_noise * np.sqrt(work.noise[VARIANCE])
 
 
 @kernel
@@ -91,6 +103,8 @@ def divide_leaves(
         barrier(work.barrier_state, n_threads)
         if thread == 0:
             work.counts[n_chosen + k] = n_left
+    if thread == 0:
+        work.sizes[N_COUNTS] = n_chosen + work.sizes[N_CHECKED]
     barrier(work.barrier_state, n_threads)
     for k in range(work.sizes[N_RECOUNTED]):
         count_columns(blocks, columns, work.recounted[k], work.documents[k], work, thread, n_threads)

@@ -1,6 +1,6 @@
 """The best split of one leaf on categories: which bins go left.
 
-Sorted by G / (H + smoothing), the best of all 2^n sets of bins is one of the n first ones [Fisher 1958], as cuts are of
+Sorted by G / (H + smoothing), the best of all 2^n sets of bins is one of the n first ones [Fisher1958], as cuts are of
 a number's bins. The smoothing moves bins of few documents to the middle.
 
 Sorting finds a gain in noise, too: if the gradients of n bins of equal size are noise with the variance v per hessian,

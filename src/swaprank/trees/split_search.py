@@ -13,6 +13,7 @@ from swaprank.trees.splitting import (
     FEATURE,
     GAIN,
     HESS,
+    LEAST,
     LEFT_HESS,
     MISSING_LEFT,
     NOISY_GAIN,
@@ -22,6 +23,7 @@ from swaprank.trees.splitting import (
     best_split,
     clear_split,
     is_better,
+    least_documents,
 )
 from swaprank.trees.worker_sums import exchange_splits
 from swaprank.trees.workspace import (
@@ -34,9 +36,12 @@ from swaprank.trees.workspace import (
     OPEN,
     PATH,
     SLOT,
+    SMOOTHING,
+    SPLIT_NOISE,
     START,
     STATE,
     TOTAL,
+    VARIANCE,
     Columns,
     Limits,
     Workspace,
@@ -86,9 +91,8 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
 def find_splits(blocks: Bytes, columns: Columns, limits: Limits, work: Workspace, thread: int, n_threads: int) -> None:
     """Find the best splits of the leaves in `found`; all but the first one come in pairs, before recounted leaves.
 
-    Histograms do not count documents. A side whose hessian is at least `min_docs` times the largest hessian of any row
-    has enough documents. Otherwise the documents of the two sides are counted. Only if a side has too few is the
-    search repeated, with the documents counted in every bin of the features that may have a better split. Workers
+    Histograms do not count documents, but their sums tell how many there are at least. If these are too few, the
+    documents of the two sides are counted. Only if a side has too few is the search repeated, with the documents counted in every bin of the features that may have a better split. Workers
     count together with the next histograms: until then the split is in doubt.
     """
     none, documents = int(np.int64(-1)), work.thread_histograms[thread]
@@ -130,9 +134,8 @@ def has_small_side(
 
 @kernel
 def surely_enough_documents(split: Floats, limits: Limits) -> bool:
-    """True if the hessians prove that both sides have enough documents, or if there is no split."""
-    least = float(limits.min_docs) * limits.largest_hessian
-    return bool(split[GAIN] == 0.0 or min(split[LEFT_HESS], split[HESS] - split[LEFT_HESS]) >= least)
+    """True if the sums prove that both sides have enough documents, or if there is no split."""
+    return bool(split[GAIN] == 0.0 or split[LEAST] >= limits.min_docs)
 
 
 @kernel
@@ -166,14 +169,16 @@ def search_splits(
             continue
         if first < last:
             if limits.split_noise > 0.0:
-                write_noise(columns, limits, leaf[PATH], first, last, work.split_noise[number])
+                write_noise(
+                    columns, limits, leaf[PATH], first, last, work.noise[SPLIT_NOISE], work.split_noise[number]
+                )
             search_leaf(blocks, columns, limits, number, which, check_counts, documents, first, last, work, thread)
     barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
             number = one if which == 0 else two
             if number >= 0:
-                keep_best(number, which, work, n_threads)
+                keep_best(columns, limits, number, which, work, n_threads)
     barrier(work.barrier_state, n_threads)
 
 
@@ -224,8 +229,8 @@ def search_leaf(
             first,
             last,
             limits.l2,
-            limits.smoothing,
-            limits.noise,
+            work.noise[SMOOTHING],
+            work.noise[VARIANCE],
             work.bounds[number],
             work.split_noise[number],
             work.set_numbers[thread, 0],
@@ -238,7 +243,9 @@ def search_leaf(
 
 
 @kernel
-def keep_best(number: int, which: int, work: Workspace, n_threads: int) -> None:
+def keep_best(
+    columns: Columns, limits: Limits, number: int, which: int, work: Workspace, n_threads: int
+) -> None:
     """Keep the best of the threads' splits of a leaf; of equal ones that of the first features."""
     best = 0
     for other in range(1, n_threads):
@@ -248,6 +255,21 @@ def keep_best(number: int, which: int, work: Workspace, n_threads: int) -> None:
         work.splits[number, field] = work.candidates[best, which, field]
     for b in range(work.sets.shape[1]):
         work.sets[number, b] = work.candidate_sets[best, which, b]
+    note_least_documents(columns, limits, number, work)
+
+
+@kernel
+def note_least_documents(columns: Columns, limits: Limits, number: int, work: Workspace) -> None:
+    """Note how many documents are surely on both sides of a leaf's best split, if it matters."""
+    split = work.splits[number]
+    split[LEAST] = 0.0
+    if limits.min_docs > 1 and split[GAIN] > 0.0:
+        split[LEAST] = min(split[LEFT_HESS], split[HESS] - split[LEFT_HESS]) // limits.largest_hessian
+        if split[LEAST] < limits.min_docs:
+            histogram = work.histograms[work.leaves[number, SLOT]]
+            split[LEAST] = max(
+                split[LEAST], least_documents(histogram, columns.n_bins, split, limits.largest_hessian)
+            )
 
 
 @kernel
@@ -257,7 +279,9 @@ def allowed_columns(columns: Columns, number: int, work: Workspace) -> Ints:
 
 
 @kernel
-def write_noise(columns: Columns, limits: Limits, place: int, first: int, last: int, noise: Floats) -> None:
+def write_noise(
+    columns: Columns, limits: Limits, place: int, first: int, last: int, scale: float, noise: Floats
+) -> None:
     """Write the noise of the features from first to last at a place, which is a leaf's path or a level.
 
     Its mean is 0. The sum of four uniform numbers is nearly normal, and needs no function that differs between
@@ -269,7 +293,7 @@ def write_noise(columns: Columns, limits: Limits, place: int, first: int, last: 
         for shift in (0, 16, 32, 48):
             total += (bits >> np.uint64(shift)) & np.uint64(0xFFFF)
         # Four numbers from 0 to 2^16 - 1 have the variance 4/12 2^32.
-        noise[column] = limits.split_noise * np.sqrt(3.0) * ((np.float64(total) + 2.0) / 2.0**16 - 2.0)
+        noise[column] = scale * np.sqrt(3.0) * ((np.float64(total) + 2.0) / 2.0**16 - 2.0)
 
 
 @kernel

@@ -9,9 +9,10 @@ from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
 
-GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE, NOISY_GAIN = 0, 1, 2, 3, 4, 5, 6, 7
-"""Columns of a split. A split into sets of bins has the bin 0. The middle is for monotone features only."""
-SPLIT_COLUMNS = 8
+GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE, NOISY_GAIN, LEAST = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Columns of a split. A split into sets of bins has the bin 0. The middle is for monotone features only. Each side has
+at least LEAST documents, see `least_documents`."""
+SPLIT_COLUMNS = 9
 NOT_ALLOWED, NUMBER, SET = 0, 1, 2
 """The uses of a column of bins: not allowed, split between neighbouring bins, or split into sets of bins."""
 
@@ -106,6 +107,27 @@ def leaf_sums(histogram: Ints, n_bins: Ints, feature: int) -> tuple[float, float
     for b in range(n_bins[feature] + 1):
         total += histogram[feature * BINS + b]
     return float(total >> 32), float(total & 0xFFFFFFFF)
+
+
+@kernel
+def least_documents(histogram: Ints, n_bins: Ints, split: Floats, largest_hessian: int) -> int:
+    """So many documents are surely on each side of a split, by the hessians of the bins there.
+
+    A bin with any sum has at least one document; a set of bins tells nothing.
+    """
+    feature, cut = int(split[FEATURE]), int(split[BIN])
+    if split[GAIN] == 0.0 or cut == 0:
+        return 0
+    left, right = np.int64(0), np.int64(0)
+    for b in range(n_bins[feature] + 1):
+        value = histogram[feature * BINS + b]
+        if value != 0:
+            found = max(np.int64(1), ((value & 0xFFFFFFFF) + largest_hessian - 1) // largest_hessian)
+            if (b > 0 or split[MISSING_LEFT] == 1.0) and b <= cut:
+                left += found
+            else:
+                right += found
+    return int(min(left, right))
 
 
 @kernel

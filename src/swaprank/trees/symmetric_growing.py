@@ -15,7 +15,7 @@ from swaprank.trees.growing import record_split
 from swaprank.trees.histogram import BINS
 from swaprank.trees.intrinsics import barrier
 from swaprank.trees.leaf_division import divide_leaves, start_root
-from swaprank.trees.split_search import surely_enough_documents, write_noise
+from swaprank.trees.split_search import note_least_documents, surely_enough_documents, write_noise
 from swaprank.trees.splitting import (
     BIN,
     FEATURE,
@@ -39,6 +39,7 @@ from swaprank.trees.workspace import (
     OPEN,
     REFUTED,
     SLOT,
+    SPLIT_NOISE,
     STATE,
     Columns,
     Limits,
@@ -65,7 +66,7 @@ def grow_symmetric(
     There are as many levels as it takes for so many leaves, and on the last one, the leaves with the largest gains are
     split. A leaf is not split where a side would have too few documents, or nothing is gained.
     """
-    start_root(blocks, columns, packed, n_rows, n_total, work, thread, n_threads)
+    start_root(blocks, columns, packed, n_rows, n_total, limits, work, thread, n_threads)
     n_leaves, n_levels = 1, 0
     while n_levels < limits.max_depth and 1 << n_levels < limits.max_leaves:
         n_levels += 1
@@ -136,7 +137,7 @@ def find_level_split(
         totals[number, 0], totals[number, 1] = leaf_sums(histogram, columns.n_bins, any_column)
         unsplit += totals[number, 0] ** 2 / max(totals[number, 1] + limits.l2, 1.0)
     if limits.split_noise > 0.0:
-        write_noise(columns, limits, level, first, last, work.split_noise[level])
+        write_noise(columns, limits, level, first, last, work.noise[SPLIT_NOISE], work.split_noise[level])
     for feature in range(first, last):
         if columns.allowed[feature] == NUMBER:
             search_feature(columns, limits, feature, totals, unsplit, work.split_noise[level, feature], work, thread)
@@ -149,6 +150,7 @@ def find_level_split(
         for number in range(n_leaves):
             leaf = work.tree_leaves[number]
             write_leaf_gain(limits, work.candidates[best, 0], totals[number], leaf, work)
+            note_least_documents(columns, limits, leaf, work)
             work.found[number] = leaf
         work.sizes[N_FOUND] = n_leaves
     barrier(work.barrier_state, n_threads)

@@ -21,8 +21,8 @@ from swaprank.trees.intrinsics import barrier, call_back
 from swaprank.trees.splitting import NOISY_GAIN
 from swaprank.trees.workspace import (
     CHILD,
-    N_CHECKED,
     N_CHOSEN,
+    N_COUNTS,
     N_FOUND,
     N_RECOUNTED,
     N_USED,
@@ -44,7 +44,7 @@ def sum_over_workers(columns: Columns, n_histograms: int, work: Workspace, threa
 
     All threads of this worker wait for it. n_histograms: How many there are beside the documents.
     """
-    n_counts = work.sizes[N_CHOSEN] + work.sizes[N_CHECKED]
+    n_counts = work.sizes[N_COUNTS]
     n_sums = n_histograms + work.sizes[N_RECOUNTED]
     if work.send_message == 0 or n_counts + n_sums == 0:
         return
@@ -178,7 +178,7 @@ class WorkerSums:
 
     def _add(self, n_sums: int, all_columns: bool) -> None:
         work = self.work
-        n_counts = int(work.sizes[N_CHOSEN] + work.sizes[N_CHECKED])
+        n_counts = int(work.sizes[N_COUNTS])
         ends = n_counts * np.arange(1, len(work.owners)) + n_sums * work.bins_before[work.owners[1:]]
         message = work.message[: ends[-1]]
         if all_columns:

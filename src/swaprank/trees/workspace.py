@@ -18,9 +18,13 @@ LEAF_COLUMNS = 9
 OPEN, DOUBTED, REFUTED, DIVIDED = 0, 1, 2, 3
 """States of a leaf: its best split is certain, may have too few documents on a side, or has; or it has children."""
 
-N_LEAVES, N_USED, N_CHOSEN, N_CHECKED, N_RECOUNTED, N_FOUND = 0, 1, 2, 3, 4, 5
+N_LEAVES, N_USED, N_CHOSEN, N_CHECKED, N_RECOUNTED, N_FOUND, N_COUNTS = 0, 1, 2, 3, 4, 5, 6
 """Sizes: of the tree; of pairs of children, taken into the tree or not; of the lists in the workspace."""
-N_SIZES = 6
+N_SIZES = 7
+
+SMOOTHING, VARIANCE, SPLIT_NOISE = 0, 1, 2
+"""The smoothing of `best_set_split`, the variance of gradients per hessian, and the standard deviation of the noise of
+splits, see `noisy_gain`."""
 
 
 class Workspace(NamedTuple):
@@ -53,7 +57,7 @@ class Workspace(NamedTuple):
     """The leaves whose best splits were searched."""
     queue: Ints
     counts: Ints
-    """The documents that go left in the chosen leaves, then in the checked ones."""
+    """The documents that go left in the chosen leaves, then in the checked ones; of the root, squares of gradients."""
     message: Ints
     """What is added up over workers next."""
     owners: Ints
@@ -81,6 +85,8 @@ class Workspace(NamedTuple):
     """(n_leaves, n_columns): `Columns.allowed` in each leaf, if there are groups."""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
+    noise: Floats
+    """SMOOTHING, VARIANCE and SPLIT_NOISE of this tree."""
     split_noise: Floats
     """(n_leaves, n_columns): noise of the gains, see `noisy_gain`; symmetric trees have a row per level."""
     sums: Ints
@@ -121,13 +127,11 @@ class Limits(NamedTuple):
     min_gain: float
     l2: float
     largest_hessian: int
-    smoothing: float
-    """See `best_set_split`."""
-    noise: float
-    """The variance of gradients per hessian."""
     split_noise: float
-    """The standard deviation of the noise of splits, see `noisy_gain`."""
+    """In units of what gradients without any signal would have."""
     noise_seed: int
+    squares: int
+    """The sum of the squares of this worker's gradients, if there is noise or a set of bins."""
 
 
 class Messages(NamedTuple):
@@ -156,7 +160,8 @@ def make_workspace(
         messages: Between workers.
     """
     n_pairs, at_once = most_pairs(n_leaves, messages.send != 0), most_at_once(n_leaves - 1) * (messages.send != 0)
-    n_all, n_columns = 2 * n_pairs + 1, width
+    # The last leaf stands for all that are never split.
+    n_all, n_columns = 2 * n_pairs + 2, width
     bins_before = np.concatenate(([0], np.cumsum(n_bins + 1)))
     # A level of a symmetric tree has half of its leaves.
     n_counts, n_sums = n_all * (len(messages.owners) - 1), max(2 * at_once, n_leaves)
@@ -189,6 +194,7 @@ def make_workspace(
         open_groups=np.zeros((n_all, n_groups), np.uint8),
         allowed=np.zeros((n_all, n_columns if n_groups else 0), np.int64),
         left_counts=np.zeros(n_threads * 8, np.int64),
+        noise=np.zeros(3),
         split_noise=np.zeros((n_all, n_columns)),
         sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
@@ -212,7 +218,7 @@ def most_at_once(n_splits: int) -> int:
 
     More of them take fewer messages, and more of them are dropped: about one in twenty.
     """
-    return int(8 + n_splits // 4)
+    return int(max(16, n_splits // 4))
 
 
 @kernel
