@@ -62,7 +62,7 @@ class Parts:
 
     @classmethod
     def read(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], /, **options: Any) -> "Parts":
-        """Files that the workers read, each file by one of them.
+        """Files that the workers read, each file by one of them; or files of bins with the same cuts.
 
         Args:
             paths: A folder, whose data files are taken in the order of their names, or a list of files. The workers
