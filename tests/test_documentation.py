@@ -6,6 +6,7 @@ import io
 import json
 import re
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ def test_code_runs_and_prints_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     if page.name in NEEDED:
         pytest.importorskip(NEEDED[page.name], reason=f"{NEEDED[page.name]} is not installed")
+        # Such large libraries warn of each other's versions.
+        warnings.simplefilter("ignore")
     if '"MQ2008"' in page.read_text():
         monkeypatch.setenv("MQ2008", str(request.getfixturevalue("shared_data") / "mq2008"))
     names: dict[str, Any] = {}
