@@ -85,5 +85,7 @@ def test_a_training_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(demonstration, "TRAININGS", {"linear_regression": ()})
     demonstration.make_data(tmp_path)
     demonstration.data_file(tmp_path, "train").write_text("nonsense\n")
-    with pytest.raises(sr.errors.SwaprankError, match=r"training linear_regression failed: .*train.csv: it has no documents"):
+    with pytest.raises(
+        sr.errors.SwaprankError, match=r"training linear_regression failed: .*train.csv: it has no documents"
+    ):
         demonstration.run_all(tmp_path, 0, print)

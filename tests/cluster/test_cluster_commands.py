@@ -1,8 +1,8 @@
 """`swaprank train --dask` and `--mpi`: the model file of one process, byte for byte."""
 
 import json
-import re
 import os
+import re
 import shutil
 import subprocess
 import sys

@@ -47,6 +47,9 @@ def train(
         str | None,
         typer.Option(metavar="SCHEDULER", help="Train on a Dask cluster, such as scheduler:8786.", show_default=False),
     ] = None,
+    max_restarts: Annotated[
+        int, typer.Option(min=0, help="With --dask: how many times training goes on without workers that were lost.")
+    ] = 3,
     mpi: Annotated[bool, typer.Option("--mpi", help="Train in all processes that mpiexec started.")] = False,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File to keep training in; the same command goes on from there. Trees only.")
@@ -84,7 +87,7 @@ def train(
             if mpi and dask is None:
                 trained = run_on_mpi(run, lambda: callbacks(""), BAD_INPUT, checkpoint)
             elif dask is not None:
-                trained = run_on_dask(run, dask, callbacks(""), print_detail, checkpoint)
+                trained = run_on_dask(run, dask, callbacks(""), print_detail, checkpoint, max_restarts)
             else:
                 trained = run_training(run, callbacks(""), print_detail, checkpoint)
     except sr.errors.Interrupted as stopped:

@@ -121,7 +121,8 @@ class DaskTeam(Team):
 
     def outcomes(self) -> Sequence[Outcome | None]:
         """See `Team`."""
-        lost = self._supervisor.lost()
+        # Dask cancels what it cannot compute again: the worker that had it is gone.
+        lost = self._supervisor.lost(now=any(future.status == "cancelled" for future in self._futures))
         return [_outcome(future, lost.get(worker)) for worker, future in zip(self._workers, self._futures, strict=True)]
 
     def tell(self, rank: int, function: Callable[..., object], *arguments: Any) -> None:

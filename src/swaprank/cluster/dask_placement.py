@@ -103,7 +103,13 @@ def _available(client: Any, parts: Parts, where: str, silence: float) -> list[Da
         [_scattered(client, value, supervisor) if isinstance(value, Dataset) else value for value in values]
     )
     sizes = client.map(_n_documents, futures, pure=False)
-    _wait(client, sizes, supervisor, silence)
+    try:
+        _wait(client, sizes, supervisor, silence)
+    except CancelledError:
+        if not any(isinstance(value, Dataset) for value in values):
+            raise
+        # They are here still.
+        raise LostWorkersError((), "a worker of the Dask cluster was lost with data of the client.") from None
     computed = [part._replace(value=future) for part, future in zip(parts.parts, futures, strict=True)]
     found = [part for part, size in zip(computed, sizes, strict=True) if size.result()]
     if not found:

@@ -28,23 +28,23 @@ class Supervisor:
         self._last: dict[str, tuple[float, float]] = {}
         self._checked, self._lost = -1e9, dict[str, str]()
 
-    def lost(self) -> dict[str, str]:
-        """What happened to each worker that was lost; asks the scheduler once a second at most.
+    def lost(self, *, now: bool = False) -> dict[str, str]:
+        """What happened to each worker that was lost; asks the scheduler once a second at most, or now.
 
         Raises ClusterError if the scheduler does not answer.
         """
-        if monotonic() - self._checked < CHECK_SECONDS:
+        if not now and monotonic() - self._checked < CHECK_SECONDS:
             return self._lost
         present = heartbeats(self._client)
-        now = self._checked = monotonic()
+        time = self._checked = monotonic()
         watched = list(present) if self._workers is None else self._workers
         for worker in watched:
             if worker not in present:
                 self._lost[worker] = "has ended"
             # The clocks of machines differ: what counts is when a heartbeat was new here.
             elif present[worker] != self._last.get(worker, (None,))[0]:
-                self._last[worker] = (present[worker], now)
-            elif worker not in self.may_be_silent and now - self._last[worker][1] > self._silence:
+                self._last[worker] = (present[worker], time)
+            elif worker not in self.may_be_silent and time - self._last[worker][1] > self._silence:
                 self._lost[worker] = f"has sent no heartbeat to the Dask scheduler for {self._silence:g} s"
         return self._lost
 

@@ -1,6 +1,6 @@
 """Handle the messages of the workers on the driver: addresses, callbacks, checkpoints, Ctrl-C."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, final
 
 from swaprank.cluster.formation import Address
@@ -46,6 +46,11 @@ class EventHandler:
         """Handle the messages of this team from now on."""
         self._team, self._job, self._size = team, job, size
         self._addresses = {}
+
+    @property
+    def heard(self) -> Collection[int]:
+        """The ranks of the workers whose tasks have started."""
+        return self._addresses.keys()
 
     def handle(self, message: Message) -> None:
         """Do what a message asks for."""

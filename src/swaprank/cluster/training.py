@@ -4,7 +4,7 @@ Sums over workers are exact, so the fitted ranker is the one that training on al
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +82,7 @@ def _attempt(launcher: Launcher, placement: Placement, job: Job, events: EventHa
                     events.handle(message)
             except KeyboardInterrupt:
                 events.interrupt()
-        trained = _result(placement, team, job)
+        trained = _result(placement, team, job, events.heard)
         events.keep(trained.checkpoint)
         return trained._replace(learned=replace(trained.learned, interrupted=events.interrupted))
     except _BrokenGroupError as broken:
@@ -108,7 +108,7 @@ class _BrokenGroupError(LostWorkersError):
         self.checkpoints = checkpoints
 
 
-def _result(placement: Placement, team: Team, job: Job) -> WorkerResult:
+def _result(placement: Placement, team: Team, job: Job, heard: Collection[int]) -> WorkerResult:
     """The result of the first worker; raises the error that explains why there is none."""
     end, told = monotonic() + job.silence, set[int]()
     while True:
@@ -119,7 +119,8 @@ def _result(placement: Placement, team: Team, job: Job) -> WorkerResult:
         if (cause := next((error for error in errors if not isinstance(error, ClusterError)), None)) is not None:
             raise cause
         lost = _lost(outcomes)
-        waited = {rank for rank, each in enumerate(outcomes) if each is None} - lost.keys()
+        # Whoever has not even started has nothing to tell.
+        waited = {rank for rank in heard if outcomes[rank] is None} - lost.keys()
         if not waited or monotonic() > end:
             break
         for rank in waited - told:

@@ -136,6 +136,7 @@ def run_on_dask(
     callbacks: Sequence[Callback] = (),
     log: Callable[[str], object] = lambda message: None,
     checkpoint: AnyPath | None = None,
+    max_restarts: int = 3,
 ) -> TrainingResult:
     """Train on the workers of a Dask cluster, and save the model with its training record here."""
     ranker, base, base_data = _start(run)
@@ -149,7 +150,7 @@ def run_on_dask(
             base_ranker=base,
             callbacks=callbacks,
             checkpoint=as_checkpoint(checkpoint),
-            cluster=Dask(client),
+            cluster=Dask(client, max_restarts=max_restarts),
             notice=log,
         )
     ranker.learned_ = trained.learned
