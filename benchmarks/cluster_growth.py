@@ -93,7 +93,7 @@ class Tree(NamedTuple):
 
 @final
 class Counting(Collective):
-    """Another collective, whose messages are counted."""
+    """Another collective, whose messages are counted; of the bytes, w workers each send 2 (w - 1) / w."""
 
     def __init__(self, inner: Collective) -> None:
         self.inner, self.rank, self.size = inner, inner.rank, inner.size
@@ -101,9 +101,22 @@ class Counting(Collective):
 
     def add(self, values: Ints) -> None:
         """See `Collective`."""
-        self.messages += 1
-        self.bytes += values.nbytes
+        self._count(values.nbytes)
         self.inner.add(values)
+
+    def add_own(self, values: Ints, ends: Ints) -> None:
+        """See `Collective`."""
+        self._count(values.nbytes // 2)
+        self.inner.add_own(values, ends)
+
+    def gather(self, values: Ints) -> Ints:
+        """See `Collective`."""
+        self._count(self.size * values.nbytes // 2)
+        return self.inner.gather(values)
+
+    def _count(self, n_bytes: int) -> None:
+        self.messages += 1
+        self.bytes += n_bytes
 
 
 def share(n_rows: int, rank: int, size: int) -> sr.Dataset:
@@ -251,6 +264,12 @@ def check_model(work: Work, options: argparse.Namespace) -> Tree:
     return sent
 
 
+def worker_bytes(n_rows: float) -> float:
+    """The memory of a worker: bins, rows, the sample for cuts, and what does not grow; see cluster_memory.py."""
+    padded = -(-N_FEATURES // 16) * 16
+    return n_rows * (padded + 70) + 1e6 * N_FEATURES + 100e6
+
+
 def print_growth(tree: Tree, work: Work, network: Network, n_threads: int) -> None:
     print(
         f"seconds a tree; {n_threads} threads a worker, {network.latency * 1e6:.0f} µs, "
@@ -262,7 +281,7 @@ def print_growth(tree: Tree, work: Work, network: Network, n_threads: int) -> No
             cells = []
             for size in WORKERS:
                 seconds = tree_seconds(rows, size, tree, work, network, n_threads, name)
-                cells.append(f"{seconds:9.3f} ({rows / size * (1.4 * N_FEATURES + 60) / 1e9:4.0f})")
+                cells.append(f"{seconds:9.3f} ({worker_bytes(rows / size) / 1e9:4.0f})")
             print(f"{rows:14,}  " + "".join(f"{cell:>16}" for cell in cells))
 
 

@@ -143,11 +143,11 @@ def need_of(collective: Collective, setting: Setting) -> Measured:
     warm = [DataPart("warm up", small)] if setting.form == "memory" else Parts.read(setting.warm_up).parts
     fit_on_shard(ranker, ALONE, make_shard(0, 1, warm, {}))
     parts, ends = parts_of(setting, collective.rank, collective.size), list[float]()
-    before, start = memory("RssFile"), time.perf_counter()
+    before, start = memory("VmRSS"), time.perf_counter()
     with watched_memory() as peak:
         shard = make_shard(collective.rank, collective.size, parts, {})
         fit_on_shard(ranker, collective, shard, callbacks=[lambda progress: ends.append(time.perf_counter())])
-    with_files = peak.largest - peak.start + memory("RssFile") - before
+    with_files = memory("VmHWM") - before
     n_rows = setting.n_rows // setting.n_parts * len(parts)
     trees = np.diff(ends)
     return Measured(n_rows, peak.largest - peak.start, with_files, ends[0] - start, float(trees.min()))

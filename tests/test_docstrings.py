@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import warnings
 from types import ModuleType
 
 import pytest
@@ -39,6 +40,8 @@ def public_functions(module: ModuleType) -> dict[str, object]:
 def test_examples_run(name: str) -> None:
     if name in NEEDED:
         pytest.importorskip(NEEDED[name], reason=f"{NEEDED[name]} is not installed")
+        # Such large libraries warn of each other's versions.
+        warnings.simplefilter("ignore")
     for test in examples(importlib.import_module(name)):
         failed, _ = doctest.DocTestRunner(optionflags=OPTIONS).run(test)
         assert failed == 0, test.name

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.environment import versions
-from swaprank.reproduction.coverage import ITEMS, PAPERS
+from swaprank.reproduction.coverage import ITEMS
 from swaprank.reproduction.experiment_names import EXPERIMENTS
 
 PROJECT = Path(__file__).parent.parent
 RUNS = PROJECT / "docs" / "reproduction"
 PAGE = PROJECT / "docs" / "reproduction.md"
+LONG = 20
+"""Longer outputs are folded on the page."""
 
 
 def page() -> str:
@@ -30,9 +32,9 @@ def page() -> str:
     content = tomllib.loads((RUNS / "page.toml").read_text(encoding="utf-8"))
     sections = content["section"]
     parts = [content["intro"].strip(), "## Results", _results(sections)]
-    parts += ["## Every table and figure", content["coverage"].strip(), _coverage()]
     for section in sections:
         parts += [f"## {section['title']}", _section(section)]
+    parts += ["## Every table and figure", content["coverage"].strip(), _coverage()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -51,8 +53,7 @@ def _coverage() -> str:
     for item in ITEMS:
         experiments = ", ".join(f"`{name}`" for name in item.experiments)
         rows.append(f"| {item.paper} | {item.item} | {item.what} | {item.status} | {experiments} | {item.difference} |")
-    names = "\n".join(f"- {key}: {title}" for key, title in PAPERS.items())
-    return "\n".join(rows) + f"\n\n{names}"
+    return "\n".join(rows)
 
 
 def _section(section: dict[str, Any]) -> str:
@@ -60,7 +61,12 @@ def _section(section: dict[str, Any]) -> str:
     for run in section["runs"]:
         first, _, text = (RUNS / f"{run['file']}.txt").read_text(encoding="utf-8").partition("\n")
         caption = f"{run['caption']} " if "caption" in run else ""
-        blocks.append(f"{caption}Run on {first}:\n\n```text\n{text.strip()}\n```")
+        printed = f"```text\n{text.strip()}\n```"
+        if text.count("\n") > LONG:
+            summary = f"<summary>All {text.strip().count(chr(10)) + 1} lines of the run on {first}</summary>"
+            blocks.append(f"{caption}\n\n<details markdown>{summary}\n\n{printed}\n\n</details>".strip())
+        else:
+            blocks.append(f"{caption}Run on {first}:\n\n{printed}")
         blocks += [run["after"].strip()] if "after" in run else []
     return "\n\n".join(blocks)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "design.md",
+    "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "policy.md#security",
     "examples/README.md": "gallery.md",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from swaprank.cluster.arrow_rows import Rows, chosen_columns, matrix_of, validation_rows, vector_to_score
 from swaprank.cluster.ray_launcher import Ray
 from swaprank.cluster.ray_rows import check_dataset, column_names, vector_columns
+from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.data.matching import matching_columns
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def fit(
     n_workers: int | None = None,
     cpus_per_worker: int = 1,
     max_restarts: int = 3,
+    silence: float = SILENCE_SECONDS,
     **options: Any,
 ) -> Trained:
     """Train a ranker on a data set of Ray Data; returns the ranker.
@@ -63,6 +65,7 @@ def fit(
         n_workers: The number of actors. By default as many as there are CPUs for.
         cpus_per_worker: The CPUs of each actor, and the number of its threads.
         max_restarts: How many times training goes on after an actor was lost.
+        silence: A worker without a heartbeat for so many seconds is taken for lost.
         options: Other arguments of the ranker's `fit`: metrics, base_ranker, callbacks, checkpoint, verbose, …
 
     >>> import swaprank as sr, swaprank.ray
@@ -88,7 +91,7 @@ def fit(
     )
     given = valid if isinstance(valid, Mapping) or valid is None else {"valid": valid}
     sets = {str(name): validation_rows(str(name), each, chosen, column_names) for name, each in (given or {}).items()}
-    cluster = Ray(n_workers, cpus_per_worker, max_restarts=max_restarts)
+    cluster = Ray(n_workers, cpus_per_worker, max_restarts=max_restarts, silence=silence)
     ranker.fit(Rows(data, chosen).as_parts(), valid=sets or None, cluster=cluster, **options)
     return ranker
 
@@ -110,7 +113,7 @@ def transform(ranker: "Ranker", data: Any, *, features: str | None = None, colum
     >>> ranker = sr.LambdaMART(n_trees=5).fit(train)
     >>> data = ray.data.from_items([dict(zip(test.feature_names, map(float, row))) for row in test.features])
     >>> sr.ray.transform(ranker, data).columns()[-2:]
-    ['query_length', 'score']
+    ['chance', 'score']
     """
     check_dataset(data)
     ranker.check_fitted()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from swaprank.cluster.arrow_rows import Rows, chosen_columns, validation_rows, vector_to_score
+from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.cluster.spark_launcher import Spark
 from swaprank.cluster.spark_rows import check_frame, column_names, entry_names, features_of, vector_columns
 from swaprank.data.matching import matching_columns
@@ -40,6 +41,7 @@ def fit(
     valid: Any = None,
     n_workers: int | None = None,
     max_restarts: int = 3,
+    silence: float = SILENCE_SECONDS,
     **options: Any,
 ) -> Trained:
     """Train a ranker on a Spark data frame; returns the ranker.
@@ -65,6 +67,7 @@ def fit(
             its columns of labels and query ids; or data in memory, as `fit` of the ranker takes it.
         n_workers: The number of tasks. By default as many as can run at the same time.
         max_restarts: How many times training goes on after a task was lost.
+        silence: A worker without a heartbeat for so many seconds is taken for lost.
         options: Other arguments of the ranker's `fit`: metrics, base_ranker, callbacks, checkpoint, verbose, …
 
     >>> import swaprank as sr, swaprank.spark
@@ -94,7 +97,7 @@ def fit(
         chosen = chosen._replace(names=entry_names(data, chosen.features[0]))
     given = valid if isinstance(valid, Mapping) or valid is None else {"valid": valid}
     sets = {str(name): validation_rows(str(name), each, chosen, column_names) for name, each in (given or {}).items()}
-    cluster = Spark(data.sparkSession, n_workers, max_restarts=max_restarts)
+    cluster = Spark(data.sparkSession, n_workers, max_restarts=max_restarts, silence=silence)
     ranker.fit(Rows(data, chosen).as_parts(), valid=sets or None, cluster=cluster, **options)
     return ranker
 
@@ -119,7 +122,7 @@ def transform(ranker: "Ranker", data: Any, *, features: str | None = None, colum
     >>> spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False).getOrCreate()
     >>> data = spark.createDataFrame(test.features.tolist(), list(test.feature_names))
     >>> sr.spark.transform(ranker, data).columns[-2:]
-    ['query_length', 'score']
+    ['chance', 'score']
     """
     check_frame(data)
     ranker.check_fitted()

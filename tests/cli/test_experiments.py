@@ -137,7 +137,8 @@ def test_tune_saves_the_best_model_and_resumes(folder: Path) -> None:
     model = sr.load(folder / "best.swaprank")
     assert model.score(sr.read(folder / "letor" / "Fold1" / "vali.txt")) == plain["best"]["value"]
     tables = tomllib.loads((folder / "best.toml").read_text())
-    assert {name: tables["parameters"][name] for name in plain["best"]["parameters"]} == plain["best"]["parameters"]
+    for name, value in plain["best"]["parameters"].items():
+        assert tables["parameters"][name] in (value, "none"), name  # none: what the ranker chose by the data
     assert tables["parameters"]["n_trees"] == 5
     before = (folder / "best.swaprank").read_bytes()
     again = here("train", "--config", "best.toml", folder=folder)

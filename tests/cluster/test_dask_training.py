@@ -213,6 +213,16 @@ def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path
     ranker = make(8).fit(again, valid=dataset(VALI), checkpoint=file, callbacks=[seen.append])
     assert [progress.round for progress in seen] == [6, 7, 8]
     assert saved(ranker, tmp_path) == saved(make(8).fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
+    with pytest.raises(sr.errors.DataError, match="was saved with another configuration") as caught:
+        sr.MART(n_trees=8, n_leaves=7).fit(on_workers(client, [TRAIN], 1), valid=dataset(VALI), checkpoint=file)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_errors_in_partitions_name_them_and_the_row(client: Client) -> None:
+    bad = TRAIN.assign(label=[None if row == 411 else 1 for row in range(len(TRAIN))])
+    partitions = dd.from_delayed([dask.delayed(each) for each in (TRAIN[:400], bad[400:])], meta=TRAIN[:0])
+    with pytest.raises(sr.errors.DataError, match="partition 1: column 'label', row 11: the value is missing"):
+        sr.MART(n_trees=2).fit(partitions)
 
 
 def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:

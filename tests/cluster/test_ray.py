@@ -58,7 +58,7 @@ def cluster() -> Iterator[None]:
 
 def test_the_model_is_that_of_one_process(tmp_path: Path) -> None:
     frame, vali = TRAIN.drop(columns="id"), VALI.drop(columns="id")
-    train, options = rows_of(frame), {"categorical_features": ["shop"]}
+    train, options = rows_of(frame), dict[str, Any](categorical_features=["shop"])
     alone = boosted().fit(dataset(frame, **options), valid=dataset(vali, **options))
     fitted = sr.ray.fit(boosted(), train, **COLUMNS, **options, valid=rows_of(vali), n_workers=2)
     assert fitted.categories_["shop"] == ("1", "2", "3", "4", "5")

@@ -64,7 +64,7 @@ def frames(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, A
 
 def test_the_model_is_that_of_one_process(frames: tuple[Any, Any], tmp_path: Path) -> None:
     train, vali = (each.drop("id") for each in frames)
-    collected, options = train.toPandas(), {"categorical_features": ["shop"]}
+    collected, options = train.toPandas(), dict[str, Any](categorical_features=["shop"])
     alone = boosted().fit(dataset(collected, **options), valid=dataset(VALI, **options))
     fitted = sr.spark.fit(boosted(), train, **COLUMNS, **options, valid=vali, n_workers=2)
     assert fitted.categories_["shop"] == ("1", "2", "3", "4", "5")

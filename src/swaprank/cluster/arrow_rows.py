@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -230,27 +231,42 @@ def matrix_of(column: Any, name: str) -> Features:
     return matrix
 
 
+class KeptPart(NamedTuple):
+    """A part of whole queries in a file of this worker; called, it is the data set."""
+
+    file: Path
+    n_queries: int
+
+    def __call__(self) -> Dataset:
+        data: Dataset = pickle.loads(self.file.read_bytes())  # noqa: S301 - written by this process
+        return data
+
+
 def whole_queries(
-    batches: Iterable[Any], number: str, columns: Sequence[RowColumns], where: str
-) -> list[list[DataPart]]:
+    batches: Iterable[Any], number: str, columns: Sequence[RowColumns], where: str, folder: Path
+) -> list[list[KeptPart]]:
     """Parts of each data set from Arrow batches that are sorted by data set and query.
 
-    Parts are made as rows arrive, so that they are never all in memory as they were sent.
+    Rows arrive once, and training reads them twice, for cuts and for bins: so parts are kept in files, and only one of
+    them is in memory.
 
     Args:
         batches: Rows of several data sets.
         number: The column that has the number of the row's data set.
         columns: Those of each data set.
         where: What parts are called in messages.
+        folder: For the files.
     """
-    parts: list[list[DataPart]] = [[] for _ in columns]
+    parts: list[list[KeptPart]] = [[] for _ in columns]
     for table in _cut_between_queries(batches, number, columns[0].qid):
         found = table[number].to_numpy()
         for position, of_set in enumerate(columns):
             rows = np.flatnonzero(found == position)
             if len(rows):
-                own = table.slice(rows[0], len(rows))
-                parts[position].append(DataPart(where, dataset_of(own, of_set, where)))
+                data = dataset_of(table.slice(rows[0], len(rows)), of_set, where)
+                file = folder / f"{position}-{len(parts[position])}"
+                file.write_bytes(pickle.dumps(data, pickle.HIGHEST_PROTOCOL))
+                parts[position].append(KeptPart(file, data.n_queries))
     return parts
 
 
@@ -282,27 +298,20 @@ def _start_of_last_query(table: Any, number: str, qid: str) -> int:
     return int(np.argmax(is_last)) if is_last.any() else table.num_rows
 
 
-def evened(collective: Collective, sets: Mapping[str, Sequence[DataPart]]) -> dict[str, list[DataPart]]:
+def evened(collective: Collective, sets: Mapping[str, Sequence[KeptPart]], name: str) -> dict[str, list[DataPart]]:
     """The parts of each data set; of one so small that a worker has no query of it, the workers share the queries.
 
     Args:
         collective: All workers call this.
         sets: The parts of this worker by data set, as errors call it; the same data sets on all workers.
-
-    >>> import swaprank as sr
-    >>> from swaprank.cluster.arrow_rows import evened
-    >>> from swaprank.cluster.parts import DataPart, Parts
-    >>> from swaprank.collective import ALONE
-    >>> (data,) = sr.datasets.random_net((3,), n_features=4, random_state=0)
-    >>> evened(ALONE, {"the training data": [DataPart("part 0", data)]})["the training data"][0].value.n_queries
-    3
+        name: The name of this worker's parts.
     """
-    own = np.array([sum(part.value.n_queries for part in parts) for parts in sets.values()], np.int64)
-    result = {where: list(parts) for where, parts in sets.items()}
+    own = np.array([sum(part.n_queries for part in parts) for parts in sets.values()], np.int64)
+    result = {where: [DataPart(name, part) for part in parts] for where, parts in sets.items()}
     for (where, parts), of_workers in zip(sets.items(), collective.gather(own).T, strict=True):
         if of_workers.min() == 0:
             check_queries(where, int(of_workers.sum()), collective.size)
-            result[where] = _in_turns(collective, parts)
+            result[where] = [DataPart(name, each) for each in _in_turns(collective, [part() for part in parts])]
     return result
 
 
@@ -319,14 +328,14 @@ def check_queries(where: str, n_queries: int, n_workers: int) -> None:
         )
 
 
-def _in_turns(collective: Collective, parts: Sequence[DataPart]) -> list[DataPart]:
+def _in_turns(collective: Collective, parts: Sequence[Dataset]) -> list[Dataset]:
     """Every so many queries of the parts of all workers."""
     content = BytesIO(allgather(collective, np.frombuffer(pickle.dumps(list(parts)), np.uint8)).tobytes())
-    found, n_before = list[DataPart](), 0
+    found, n_before = list[Dataset](), 0
     for _ in range(collective.size):
-        for part in pickle.load(content):  # noqa: S301 - of a worker of this training
+        for data in pickle.load(content):  # noqa: S301 - of a worker of this training
             first = (collective.rank - n_before) % collective.size
-            if first < part.value.n_queries:
-                found.append(part._replace(value=part.value.subset(slice(first, None, collective.size))))
-            n_before += part.value.n_queries
+            if first < data.n_queries:
+                found.append(data.subset(slice(first, None, collective.size)))
+            n_before += data.n_queries
     return found

@@ -6,6 +6,7 @@ an outcome is a worker that is gone; for the worker, it is a driver that does no
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
@@ -59,6 +60,7 @@ class DriverPort:
         self._connections: dict[int, Connection] = {}
         self._outcomes: list[Outcome | None] = [None] * size
         self._answers: dict[int, SimpleQueue[Any]] = {}
+        self._numbers = count()
         self._arrived: SimpleQueue[Message | _Ended | None] = SimpleQueue()
         self._lock = Lock()
         Thread(target=self._accept, daemon=True, name="swaprank-port").start()
@@ -106,7 +108,7 @@ class DriverPort:
         """Call a function on a worker; what it returns comes into the queue, unless the worker ends before."""
         answers: SimpleQueue[Any] = SimpleQueue()
         with suppress(OSError, KeyError), self._lock:
-            number = len(self._answers)
+            number = next(self._numbers)
             self._answers[number] = answers
             self._connections[rank].send((number, function, arguments))
         return answers
@@ -160,7 +162,7 @@ class DriverPort:
         if isinstance(received, Message):
             self._arrived.put(received)
         elif isinstance(received, _Answer):
-            self._answers[received.call].put(received.value)
+            self._answers.pop(received.call).put(received.value)
         else:
             self._anyone_ended = True
             self._arrived.put(_Ended(rank, received))

@@ -63,6 +63,9 @@ def _source(part: DataPart, n_threads: int | None) -> tuple[BlockSource, StoredF
     """The blocks of a part, and its features if they are bins."""
     if part.options is not None and not is_bins(Path(part.name)) and not set(part.options) & set(_AS_A_WHOLE):
         return file_source(part.name, None, {"n_threads": n_threads, **part.options}), None
+    if callable(part.value):
+        # Made again in the second pass, too.
+        return WholePart(part.name, part.value), None
     data = part.value if part.options is None else read_part(part.name, **part.options)
     if not isinstance(data, Dataset | None):
         raise DataError(f"{part.name} is of type {type(data).__name__}, not a Dataset.")

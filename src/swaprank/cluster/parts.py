@@ -16,7 +16,8 @@ class DataPart(NamedTuple):
     name: str
     """The file, or the name of the part in messages."""
     value: Any = None
-    """A Dataset, or a delayed value or future of one; on a worker, Dask has replaced it by the Dataset."""
+    """A Dataset, or a delayed value or future of one; on a worker, Dask has replaced it by the Dataset. Or a function
+    without arguments that gives one on a worker, each time that it is needed."""
     options: Mapping[str, Any] | None = None
     """Keywords of `read` for a file; None for a value."""
 
@@ -61,7 +62,7 @@ class Parts:
 
     @classmethod
     def read(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], /, **options: Any) -> "Parts":
-        """Files that the workers read, each file by one of them.
+        """Files that the workers read, each file by one of them; or files of bins with the same cuts.
 
         Args:
             paths: A folder, whose data files are taken in the order of their names, or a list of files. The workers

@@ -238,19 +238,31 @@ class RayWorker:
         return [message for message in found if message is not None], None not in found
 
 
-def _loaded(part: DataPart, shard: Shard, where: str) -> DataPart:
-    """The part with the rows of this worker as a data set."""
-    import ray
+class _RowsOfWorker(NamedTuple):
+    """The rows of a worker; called, they are a data set. They stay in the object store, and are read for each pass."""
 
-    pieces: Pieces = part.value
-    table = joined(ray.get(list(pieces.tables)))
-    if table is None:
-        raise DataError(f"{where} has no documents.")
-    data: Dataset = dataset_of(table, pieces.columns, where)
-    if pieces.in_turns:
-        check_queries(where, data.n_queries, shard.size)
-        data = data.subset(slice(shard.rank, None, shard.size))
-    return DataPart(f"rows of Ray worker {shard.rank}", data)
+    pieces: Pieces
+    rank: int
+    size: int
+    where: str
+
+    def __call__(self) -> Dataset:
+        import ray
+
+        table = joined(ray.get(list(self.pieces.tables)))
+        if table is None:
+            raise DataError(f"{self.where} has no documents.")
+        data = dataset_of(table, self.pieces.columns, self.where)
+        if self.pieces.in_turns:
+            check_queries(self.where, data.n_queries, self.size)
+            return data.subset(slice(self.rank, None, self.size))
+        return data
+
+
+def _loaded(part: DataPart, shard: Shard, where: str) -> DataPart:
+    """The part with the rows of this worker."""
+    name = f"rows of Ray worker {shard.rank}"
+    return DataPart(name, _RowsOfWorker(part.value, shard.rank, shard.size, where))
 
 
 @final

@@ -9,9 +9,12 @@ Spark does not repeat a barrier stage that gives results to the driver, so whoev
 again. Spark chooses the executors.
 """
 
+import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any, final
@@ -212,16 +215,28 @@ def train_on_rows(
     host = context.getTaskInfos()[workers.rank].address.rpartition(":")[0]
     connection = DriverConnection(driver, job.secret, workers.rank, host)
     try:
-        names = [name for name, parts in valid.items() if parts is None]
-        parts = whole_queries(batches, SET, columns, f"Spark partition {workers.rank}")
-        train, *sets = evened(
-            workers, dict(zip([_TRAIN, *(f"the set '{name}'" for name in names)], parts, strict=True))
-        ).values()
-        given = {name: each for name, each in valid.items() if each is not None}
-        shard = Shard(workers.rank, workers.size, train, {**dict(zip(names, sets, strict=True)), **given}, (*given,))
-        connection.finish(train_shard(job, shard, _SparkWorkplace(connection, context, host)))
+        with TemporaryDirectory(prefix="swaprank-", dir=_local_folder()) as folder:
+            shard = _shard(batches, columns, valid, workers, Path(folder))
+            connection.finish(train_shard(job, shard, _SparkWorkplace(connection, context, host)))
     except BaseException as error:
         connection.finish(error)
+
+
+def _shard(
+    batches: Iterable[Any], columns: Sequence[RowColumns], valid: Sets, workers: Collective, folder: Path
+) -> Shard:
+    """The data of this worker."""
+    names = [name for name, parts in valid.items() if parts is None]
+    where, called = f"Spark partition {workers.rank}", [_TRAIN, *(f"the set '{name}'" for name in names)]
+    found = dict(zip(called, whole_queries(batches, SET, columns, where, folder), strict=True))
+    train, *sets = evened(workers, found, where).values()
+    given = {name: each for name, each in valid.items() if each is not None}
+    return Shard(workers.rank, workers.size, train, {**dict(zip(names, sets, strict=True)), **given}, (*given,))
+
+
+def _local_folder() -> str | None:
+    """A folder for temporary files of Spark; None for the usual one."""
+    return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
 
 
 @final
@@ -231,7 +246,7 @@ class _SparkWorkplace(Workplace):
     def __init__(self, connection: DriverConnection, context: Any, host: str) -> None:
         self._connection = connection
         self.name, self.host = f"Spark task {context.partitionId()} on {host}", host
-        self.n_threads = int(context.cpus())
+        self.n_threads, self.folder = int(context.cpus()), _local_folder()
 
     def send(self, message: Message) -> None:
         """See `Workplace`."""

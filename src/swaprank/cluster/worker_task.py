@@ -26,7 +26,7 @@ import numpy as np
 from swaprank.cluster.formation import Address, Listener
 from swaprank.cluster.shard import Counts, Shard, fit_on_shard
 from swaprank.cluster.socket_collective import SocketCollective
-from swaprank.errors import ClusterError, ModelFileError
+from swaprank.errors import ClusterError, DataError, ModelFileError
 
 _CHECK_SECONDS = 0.5
 
@@ -188,11 +188,11 @@ def train_shard(job: Job, shard: Shard, workplace: Workplace) -> WorkerResult | 
                 raise
             silent = lost is not None and collectives[0].is_silent
             return Broken(str(error), lost, silent, _content(session.checkpoint))
-        except ModelFileError as error:
+        except (DataError, ModelFileError) as error:
             # The user knows the file of the driver, and not its copy here.
             copy_of, file = str(session.checkpoint), str(job.checkpoint.path)
             named = [part.replace(copy_of, file) if isinstance(part, str) else part for part in error.args]
-            raise ModelFileError(*named) from None
+            raise type(error)(*named) from None
 
 
 def _trained(

@@ -20,7 +20,7 @@ from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError, Wording
 from swaprank.threads import thread_count
 
-BLOCK_BYTES = 64 << 20
+BLOCK_BYTES = 16 << 20
 """The values of a block in single precision take about this much memory."""
 _HOW_TO_SORT = (
     "the rows of a query must be adjacent, and in one file, to be read in blocks: sort the data by query id, or ",
@@ -34,7 +34,7 @@ def rows_at_once(n_features: int) -> int:
 
     >>> from swaprank.data.blocks import rows_at_once
     >>> rows_at_once(136)
-    123361
+    30840
     """
     return max(1, BLOCK_BYTES // (4 * max(1, n_features)))
 

@@ -81,19 +81,19 @@ def tune(
     ...     pass
     """
     check_optuna()
-    train, valid = gathered(train, "the training data"), gathered(valid, "the set 'valid'")
-    for data in (train, valid):
-        if not isinstance(data, sr.Dataset):
-            raise DataError(f"tune takes train, valid and a ranker; found {type(data).__name__} instead of a Dataset.")
+    data, vali = gathered(train, "the training data"), gathered(valid, "the set 'valid'")
+    for each in (data, vali):
+        if not isinstance(each, sr.Dataset):
+            raise DataError(f"tune takes train, valid and a ranker; found {type(each).__name__} instead of a Dataset.")
     learner = _learner(ranker, metric)
     tuned = _ranges(learner, ranges)
-    study = open_study(storage, learner, tuned, train, valid, seed_of(random_state))
+    study = open_study(storage, learner, tuned, data, vali, seed_of(random_state))
     with shown_trainings(verbose) as shown:
 
         def all_callbacks(title: str) -> list[Callback]:
             return [*shown(title), *callbacks(title)]
 
-        runner = _TrialRunner(learner, learner.training_metric(), tuned, train, valid, all_callbacks, log)
+        runner = _TrialRunner(learner, learner.training_metric(), tuned, data, vali, all_callbacks, log)
         interrupted = optimize(study, runner, n_trials, timeout)
     trials = finished_trials(study, tuned)
     completed = [trial for trial in trials if trial.value is not None]
@@ -107,7 +107,7 @@ def tune(
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         own = dict.fromkeys(chosen_values(study.trials[best.number - 1]))
         fitted = clone(learner).set_params(**{**best.parameters, **own})
-        fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
+        fitted.fit(data, valid=vali, callbacks=callbacks(f"trial {best.number}"))
     tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted, study)
     if interrupted:
         raise Interrupted(tuning)
@@ -233,7 +233,8 @@ class _TrialRunner:
             raise DataError(f"{self.metric} has no value on the validation set: it is undefined for all its queries.")
         trial.set_user_attr("size", ranker.size_)
         keep_chosen(trial, getattr(ranker, "chosen_", {}))
-        self.log(f"{title}: {self.metric} {value:.4f}, {ranker.size_}; {format_parameters(parameters)}")
+        found = parameters | chosen_values(trial)
+        self.log(f"{title}: {self.metric} {value:.4f}, {ranker.size_}; {format_parameters(found)}")
         if value > self.best_value:
             self.best_value, self.best_number, self.best_ranker = value, trial.number + 1, ranker
         return value

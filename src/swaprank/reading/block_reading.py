@@ -210,7 +210,7 @@ def table_blocks(
         for part in _separated_tables(file, ids):
             yield from part.iter_slices(min(most_rows, rows_at_once(part.width)))
         return
-    import_extra("pyarrow", f"{file}: this needs PyArrow: pip install 'swaprank[frames]'")
+    pyarrow = import_extra("pyarrow", f"{file}: this needs PyArrow: pip install 'swaprank[frames]'")
     batches = _parquet_batches(file, wanted, most_rows) if content_suffix(file) == ".parquet" else _arrow_batches(file)
     with readable(file), opened_unchanged(file):
         import polars
@@ -218,6 +218,8 @@ def table_blocks(
         for batch in batches:
             table: Any = polars.from_arrow(batch)
             yield from table.iter_slices(min(most_rows, rows_at_once(table.width)))
+    # It would keep some blocks of memory for later.
+    pyarrow.default_memory_pool().release_unused()
 
 
 def _parquet_batches(file: Path, wanted: Sequence[str] | None, most_rows: int) -> Iterator[Any]:

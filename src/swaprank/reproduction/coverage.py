@@ -1,6 +1,6 @@
 """Every table and figure of the five papers: repeated by which experiment, what differs, or what is missing.
 
-`swaprank reproduce --list` and the table at the top of docs/reproduction.md are made from this list.
+`swaprank reproduce --list` and the last table of docs/reproduction.md are made from this list.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -8,13 +8,6 @@ from typing import Any, Literal, NamedTuple
 from swaprank.rendering.tables import text_table
 
 Status = Literal["reproduced", "in part", "not to be had"]
-PAPERS = {
-    "Burges2005": "Learning to Rank using Gradient Descent",
-    "Burges2006": "Learning to Rank with Nonsmooth Cost Functions",
-    "Donmez2009": "On the Local Optimality of LambdaRank",
-    "Burges2010": "From RankNet to LambdaRank to LambdaMART: An Overview",
-    "Chapelle2010": "Gradient Descent Optimization of Smoothed Information Retrieval Metrics",
-}
 
 
 class Item(NamedTuple):

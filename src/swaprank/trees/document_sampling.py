@@ -99,8 +99,9 @@ def draw_sample(
 ) -> Sample:
     """Draw from the documents with `taken` > 0, list them in rows[0], and write their rounded gradients to `packed`.
 
-    `some` has |grad| and hess of some documents of all workers, if the fraction is below 1. `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array. If
-    `to_nearest`, gradients are rounded to the nearest multiple of a power of two, and not at random.
+    `some` has |grad| and hess of some documents of all workers, if the fraction is below 1. `packed` is indexed by the
+    position in the list if `by_position`, otherwise by row. rows[1] is a work array. If `to_nearest`, gradients are
+    rounded to the nearest multiple of a power of two, and not at random.
     """
     # The mean |gradient| and the mean hessian are scaled to 1.
     rates = Rates(

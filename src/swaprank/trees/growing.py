@@ -90,7 +90,7 @@ def take_splits(limits: Limits, work: Workspace, tree: Tree) -> int:
         needs_children = work.sizes[N_LEAVES] + 1 < limits.max_leaves and may_have_grandchildren(leaf, limits, work)
         if is_uncertain(leaf, work) or (needs_children and work.leaves[leaf, STATE] != DIVIDED):
             return int(leaf)
-        record_split(chosen, work, tree)
+        record_split(int(chosen), work, tree)
     return -1
 
 
@@ -185,7 +185,7 @@ def choose_ahead(next_leaf: int, limits: Limits, work: Workspace) -> None:
 @kernel
 def is_chosen(leaf: int, work: Workspace) -> bool:
     """True if the leaf is divided next."""
+    found = False
     for k in range(work.sizes[N_CHOSEN]):
-        if work.chosen[k] == leaf:
-            return True
-    return False
+        found |= work.chosen[k] == leaf
+    return found

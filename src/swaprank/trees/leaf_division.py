@@ -244,11 +244,9 @@ def make_children(columns: Columns, number: int, n_left: int, work: Workspace) -
         leaf[PATH], leaf[SLOT] = 2 * parent[PATH] + 1 + child - left, parent[SLOT]
     work.leaves[left, START], work.leaves[left, COUNT] = parent[START], n_left
     work.leaves[left + 1, START], work.leaves[left + 1, COUNT] = parent[START] + n_left, parent[COUNT] - n_left
-    if work.send_message == 0:
-        right_is_smaller = 2 * n_left >= parent[COUNT]
-    else:
-        right_is_smaller = 2.0 * split[LEFT_HESS] >= split[HESS]
-    work.leaves[left + np.int64(right_is_smaller), SLOT] = smaller_slot(left)
+    alone, by_hessian = work.send_message == 0, 2.0 * split[LEFT_HESS] >= split[HESS]
+    smaller = left + np.int64(2 * n_left >= parent[COUNT] if alone else by_hessian)
+    work.leaves[smaller, SLOT] = smaller_slot(left)
     constrain_children(columns, number, work)
 
 

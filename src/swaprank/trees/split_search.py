@@ -92,8 +92,9 @@ def find_splits(blocks: Bytes, columns: Columns, limits: Limits, work: Workspace
     """Find the best splits of the leaves in `found`; all but the first one come in pairs, before recounted leaves.
 
     Histograms do not count documents, but their sums tell how many there are at least. If these are too few, the
-    documents of the two sides are counted. Only if a side has too few is the search repeated, with the documents counted in every bin of the features that may have a better split. Workers
-    count together with the next histograms: until then the split is in doubt.
+    documents of the two sides are counted. Only if a side has too few is the search repeated, with the documents
+    counted in every bin of the features that may have a better split. Workers count together with the next histograms:
+    until then the split is in doubt.
     """
     none, documents = int(np.int64(-1)), work.thread_histograms[thread]
     n_recounted = work.sizes[N_RECOUNTED]
@@ -169,9 +170,7 @@ def search_splits(
             continue
         if first < last:
             if limits.split_noise > 0.0:
-                write_noise(
-                    columns, limits, leaf[PATH], first, last, work.noise[SPLIT_NOISE], work.split_noise[number]
-                )
+                write_noise(columns, limits, leaf[PATH], first, last, work.noise[SPLIT_NOISE], work.split_noise[number])
             search_leaf(blocks, columns, limits, number, which, check_counts, documents, first, last, work, thread)
     barrier(work.barrier_state, n_threads)
     if thread == 0:
@@ -243,9 +242,7 @@ def search_leaf(
 
 
 @kernel
-def keep_best(
-    columns: Columns, limits: Limits, number: int, which: int, work: Workspace, n_threads: int
-) -> None:
+def keep_best(columns: Columns, limits: Limits, number: int, which: int, work: Workspace, n_threads: int) -> None:
     """Keep the best of the threads' splits of a leaf; of equal ones that of the first features."""
     best = 0
     for other in range(1, n_threads):
@@ -267,9 +264,7 @@ def note_least_documents(columns: Columns, limits: Limits, number: int, work: Wo
         split[LEAST] = min(split[LEFT_HESS], split[HESS] - split[LEFT_HESS]) // limits.largest_hessian
         if split[LEAST] < limits.min_docs:
             histogram = work.histograms[work.leaves[number, SLOT]]
-            split[LEAST] = max(
-                split[LEAST], least_documents(histogram, columns.n_bins, split, limits.largest_hessian)
-            )
+            split[LEAST] = max(split[LEAST], least_documents(histogram, columns.n_bins, split, limits.largest_hessian))
 
 
 @kernel

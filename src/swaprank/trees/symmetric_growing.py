@@ -115,7 +115,7 @@ def take_level(limits: Limits, work: Workspace, tree: Tree) -> None:
         if not gains[chosen] > limits.min_gain:
             return
         gains[chosen] = 0.0
-        record_split(chosen, work, tree)
+        record_split(int(chosen), work, tree)
 
 
 @kernel

@@ -93,9 +93,9 @@ def write_message(
 @kernel
 def summed(k: int, n_histograms: int, work: Workspace) -> Ints:
     """The k-th histogram of a message: of a chosen leaf's smaller child, of the root, or documents per bin."""
-    if k >= n_histograms:
-        return work.documents[k - n_histograms]
-    return work.histograms[smaller_slot(work.leaves[work.chosen[k], CHILD]) if work.sizes[N_CHOSEN] > 0 else 0]
+    slot = smaller_slot(work.leaves[work.chosen[k], CHILD]) if k < work.sizes[N_CHOSEN] else 0
+    sums: Ints = work.histograms[slot] if k < n_histograms else work.documents[k - n_histograms]
+    return sums
 
 
 @kernel

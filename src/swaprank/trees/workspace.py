@@ -236,8 +236,8 @@ def searched_columns(columns: Columns, work: Workspace, thread: int, n_threads: 
     start, stop = np.int64(0), np.int64(len(columns.n_bins))
     if work.send_message != 0 and work.sizes[N_USED] > 1:
         start, stop = work.owners[work.rank], work.owners[work.rank + 1]
-    first, last = thread_range(stop - start, thread, n_threads)
-    return start + first, start + last
+    first, last = thread_range(int(stop - start), thread, n_threads)
+    return int(start + first), int(start + last)
 
 
 @kernel
