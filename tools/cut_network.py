@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
@@ -49,8 +49,8 @@ def main() -> None:
         print(f"skipped: {why}")
         return
     dask.config.set({"distributed.logging.distributed": "critical", "distributed.scheduler.allowed-failures": 100})
-    with tempfile.TemporaryDirectory() as folder, namespaces(), cluster(Path(folder)) as client:
-        run(client, Path(folder), given.cuts)
+    with tempfile.TemporaryDirectory() as folder, namespaces(), cluster(Path(folder)) as (client, start_workers):
+        run(client, start_workers, Path(folder), given.cuts)
 
 
 def impossible() -> str:
@@ -91,33 +91,37 @@ def namespaces() -> Iterator[None]:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Client]:
+def cluster(folder: Path) -> Iterator[tuple[Client, Callable[[], None]]]:
     environment = {**os.environ, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
-    processes: list[subprocess.Popen[bytes]] = []
+    processes: dict[int, subprocess.Popen[bytes]] = {}
 
-    def start(*command: str) -> None:
-        processes.append(subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL))
+    def start(number: int, *command: str) -> None:
+        processes[number] = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+
+    def start_worker(worker: int) -> None:
+        enter = ("ip", "netns", "exec", f"{NAME}n{worker}")
+        options = ("--nthreads=1", "--no-nanny", "--no-dashboard", f"--local-directory={folder}")
+        host = f"--host={NETWORK}.{worker}"
+        start(worker, *enter, *dask_command, "worker", f"tcp://{NETWORK}.254:{PORT}", host, *options)
+
+    def start_workers() -> None:
+        """Those that Dask has ended, because they were silent."""
+        while len(heartbeats(client)) < N_WORKERS:
+            for worker in range(1, N_WORKERS + 1):
+                if worker not in processes or processes[worker].poll() is not None:
+                    start_worker(worker)
+            time.sleep(0.5)
 
     dask_command = (sys.executable, "-m", "dask")
-    start(*dask_command, "scheduler", "--host", f"{NETWORK}.254", "--port", str(PORT), "--no-dashboard")
-    for worker in range(1, N_WORKERS + 1):
-        enter = ("ip", "netns", "exec", f"{NAME}n{worker}")
-        options = (
-            "--nthreads=1",
-            "--no-nanny",
-            "--no-dashboard",
-            f"--host={NETWORK}.{worker}",
-            f"--local-directory={folder}",
-        )
-        start(*enter, *dask_command, "worker", f"tcp://{NETWORK}.254:{PORT}", *options)
+    start(0, *dask_command, "scheduler", "--host", f"{NETWORK}.254", "--port", str(PORT), "--no-dashboard")
     try:
         with Client(f"tcp://{NETWORK}.254:{PORT}", timeout=60) as client:
-            client.wait_for_workers(N_WORKERS)
-            yield client
+            start_workers()
+            yield client, start_workers
     finally:
-        for process in processes:
+        for process in processes.values():
             process.terminate()
-        for process in processes:
+        for process in processes.values():
             with suppress(subprocess.TimeoutExpired):
                 process.wait(10)
             process.kill()
@@ -137,7 +141,7 @@ class Notices(logging.Handler):
             self.texts.append(record.getMessage())
 
 
-def run(client: Client, folder: Path, n_cuts: int) -> None:
+def run(client: Client, start_workers: Callable[[], None], folder: Path, n_cuts: int) -> None:
     train, vali = sr.datasets.random_search((30, 9), n_documents=15, random_state=0)
     for number in range(2 * N_WORKERS):
         sr.write_letor(train.subset(slice(number, None, 2 * N_WORKERS)), folder / f"part-{number}.txt")
@@ -160,15 +164,8 @@ def run(client: Client, folder: Path, n_cuts: int) -> None:
         told = " ".join(notices.texts) or "it had finished before"
         print(f"{number}: cut after {after:.2f} s of {seconds:.2f} s: {told}", flush=True)
         ip("link", "set", cable, "up")
-        wait_for_all(client)
+        start_workers()
     print(f"{n_cuts} cuts: {n_cuts} identical models")
-
-
-def wait_for_all(client: Client) -> None:
-    """A worker that the scheduler has forgotten comes back, or ends; then it is started again by nobody."""
-    end = time.perf_counter() + 30
-    while len(heartbeats(client)) < N_WORKERS and time.perf_counter() < end:
-        time.sleep(0.5)
 
 
 def new_ranker() -> sr.LambdaMART:
