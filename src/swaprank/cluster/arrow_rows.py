@@ -238,6 +238,7 @@ class KeptPart(NamedTuple):
     n_queries: int
 
     def __call__(self) -> Dataset:
+        """Read the queries."""
         data: Dataset = pickle.loads(self.file.read_bytes())  # noqa: S301 - written by this process
         return data
 

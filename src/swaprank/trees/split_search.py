@@ -100,7 +100,7 @@ def find_splits(blocks: Bytes, columns: Columns, limits: Limits, work: Workspace
     n_recounted = work.sizes[N_RECOUNTED]
     n_new = work.sizes[N_FOUND] - n_recounted
     if work.sizes[N_FOUND] == 0:
-        # Without a search, no thread would wait for those that have not yet read these sizes, which are chosen anew next.
+        # Without a search, no thread would wait for those that have not yet read these sizes, which change next.
         barrier(work.barrier_state, n_threads)
     for k in range(0, n_new, 2):
         one, two = work.found[k], work.found[k + 1] if k + 1 < n_new else none
