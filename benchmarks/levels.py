@@ -21,6 +21,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
+from recording import Recording, add_record
 
 HOST = "this CPU"
 
@@ -59,6 +60,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--measured", help=argparse.SUPPRESS)
+    add_record(parser)
     options = parser.parse_args()
     if options.measured:
         # Before anything is compiled: what swaprank itself would choose is a level.
@@ -66,6 +68,13 @@ def main() -> None:
         levels.LEVEL = known.get(options.measured, levels.Level(HOST, llvm.get_host_cpu_name()))
         print(json.dumps(fit(options.folder, options.trees, options.threads)))
         return
+    with Recording(options) as recording:
+        report(recording, options)
+
+
+def report(recording: Recording, options: argparse.Namespace) -> None:
+    from swaprank.compilation import levels
+
     names = [HOST, *(level.name for level in levels.cpu_levels())]
     times: dict[str, list[float]] = {name: [] for name in names}
     digests = set()
@@ -76,11 +85,14 @@ def main() -> None:
                 times[name].append(seconds)
                 digests.add(digest)
     assert len(digests) == 1, "the models differ"
-    print(f"{options.trees} trees, {options.threads} threads, CPU {llvm.get_host_cpu_name()}; all models are equal.\n")
-    print("| compiled for | seconds | relative |")
-    print("|---|---:|---:|")
+    data = "FOLDER" if options.folder else "80,000 generated documents x 100 features"
+    recording.says(
+        f"{data}; {options.trees} trees, {options.threads} threads; this CPU is {llvm.get_host_cpu_name()}; "
+        "all models are equal"
+    )
+    table = recording.table("levels", "Compiled for", "Seconds", "Relative")
     for name in names:
-        print(f"| {name} | {min(times[name]):.2f} | {min(times[name]) / min(times[HOST]):.3f} |")
+        table.add(name, f"{min(times[name]):.2f}", f"{min(times[name]) / min(times[HOST]):.2f}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -100,7 +101,10 @@ class Recording:
         print(f"\nMeanwhile, other programs kept {others} of {os.cpu_count()} cores busy.")
         if kind is None and self.name:
             file = RESULTS / f"{self.name}.json"
-            file.write_text(json.dumps(self.as_json(others), indent=1, ensure_ascii=False) + "\n", "utf-8")
+            text = json.dumps(self.as_json(others), indent=1, ensure_ascii=False)
+            # A row, or the points of a line, on one line.
+            text = re.sub(r"\[[^\[\]{}]*\]", lambda match: re.sub(r"\n *", " ", match[0]), text)
+            file.write_text(text + "\n", "utf-8")
             print(f"Recorded: {file.relative_to(FOLDER.parent)}")
 
     def as_json(self, others: float) -> dict[str, Any]:
