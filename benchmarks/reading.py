@@ -123,6 +123,7 @@ def report(recording: Recording, file: Path, repeat: int) -> None:
         "readers", "", "Seconds", "Relative", "Median of turns", "CPU seconds", "Relative CPU", "Peak MB",
         "Relative to the matrix",
     )  # fmt: skip
+    READERS["XGBoost"](file)
     found = in_turns(file, repeat)
     ours = found["swaprank"]
     for name, seconds in found.items():
@@ -130,7 +131,7 @@ def report(recording: Recording, file: Path, repeat: int) -> None:
         (clock, cpu), relative = seconds.min(axis=0), seconds.min(axis=0) / ours.min(axis=0)
         median = np.median(seconds[:, 0] / ours[: len(seconds), 0])
         table.add(
-            name, f"{clock:.2f}", f"{relative[0]:.1f}", f"{median:.1f}", f"{cpu:.2f}", f"{relative[1]:.1f}",
+            name, f"{clock:.3f}", f"{relative[0]:.1f}", f"{median:.1f}", f"{cpu:.3f}", f"{relative[1]:.1f}",
             f"{peak / MEGABYTE:,.0f}", f"{peak / matrix:.2f}",
         )  # fmt: skip
 

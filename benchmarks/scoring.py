@@ -43,6 +43,8 @@ N_FEATURES = 136
 N_DOCUMENTS = (1, 100, 1000, 8000)
 SIZES = ((100, 31), (500, 64))
 """Trees and leaves."""
+RELATIVE = 1000
+"""For so many documents, the last column compares with `predict`."""
 PACKAGES = ("lightgbm", "onnxruntime", "xgboost", "catboost", "ydf")
 Engine = Callable[[Features], Any]
 
@@ -307,17 +309,21 @@ def report(recording: Recording, size: str, trained: Trained, n_threads: int, op
     X = generated(np.random.default_rng(2), max(N_DOCUMENTS))
     clock = time.process_time if n_threads == 1 else time.perf_counter
     found: dict[str, list[str]] = {}
+    of_thousand: dict[str, float] = {}
     for column, n in enumerate(N_DOCUMENTS):
         engines = trained.engines(n_threads, n)
         trained.check(engines, X[:n])
         for name, each in best_times(engines, X[:n], options.runs, options.seconds, clock).items():
             cells = found.setdefault(name, [""] * len(N_DOCUMENTS))
             cells[column] = f"{each:,.0f}" if each >= 100 else f"{each:.3g}"
+            of_thousand |= {name: each} if n == RELATIVE else {}
     threads = "one thread" if n_threads == 1 else f"{n_threads} threads"
     name = f"{size}, {threads}"
-    table = recording.table(name, f"{name}: documents", *(f"{n:,}" for n in N_DOCUMENTS))
+    numbers = (f"{n:,}" for n in N_DOCUMENTS)
+    table = recording.table(name, f"{name}: documents", *numbers, f"{RELATIVE:,}, relative")
     for engine, cells in found.items():
-        table.add(engine, *cells)
+        ratio = of_thousand.get(engine, math.nan) / of_thousand["swaprank `predict`"]
+        table.add(engine, *cells, f"{ratio:.1f}" if ratio > 0 else "")
 
 
 if __name__ == "__main__":
