@@ -110,7 +110,7 @@ def report_long(times: Table) -> None:
     data, vali = judged(100, 1000, 64), judged(30, 1000, 64, seed=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, processor = time.perf_counter(), time.process_time()
-    ranker = sr.SmoothRank().fit(data, valid=vali)
+    sr.SmoothRank().fit(data, valid=vali)
     took, worked = time.perf_counter() - wall, time.process_time() - processor
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     title = f"Fit on 100 queries of 1,000 documents, 64 features ({data.features.nbytes / 2**20:.0f} MB)"
