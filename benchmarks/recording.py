@@ -100,6 +100,7 @@ class Recording:
         others = round(max(others, 0.0), 2)
         print(f"\nMeanwhile, other programs kept {others} of {os.cpu_count()} cores busy.")
         if kind is None and self.name:
+            RESULTS.mkdir(exist_ok=True)
             file = RESULTS / f"{self.name}.json"
             text = json.dumps(self.as_json(others), indent=1, ensure_ascii=False)
             # A row, or the points of a line, on one line.
