@@ -29,20 +29,21 @@ def shown(place: str) -> str:
     """What belongs between the comments of a place, such as "training / binning"."""
     name, *path = place.split(" / ")
     file = RESULTS / f"{name}.json"
-    found = json.loads(file.read_text("utf-8")) if file.exists() else None
+    found = json.loads(file.read_text("utf-8")) if file.exists() else {"tables": {}}
     if len(path) == 3:
-        return cell(found["tables"][path[0]], *path[1:]) if found else MISSING
-    if found is None:
-        return f"\n\n{MISSING}: `benchmarks/results/{file.name}`\n\n"
-    tables = [found["tables"][each] for each in path or found["tables"]]
+        return cell(found["tables"].get(path[0]), *path[1:])
+    tables = [found["tables"].get(each) for each in path or found["tables"]]
+    if not tables or None in tables:
+        return f"\n\n{MISSING}: {place}\n\n"
     return "\n\n".join(["", *map(as_markdown, tables), caption(found), ""])
 
 
-def cell(table: dict[str, Any], row: str, column: str) -> str:
+def cell(table: dict[str, Any] | None, row: str, column: str) -> str:
     """One cell, without the bold of the best."""
-    (cells,) = (cells for cells in table["rows"] if ", ".join(cells[: table["n_names"]]) == row)
-    found: str = cells[table["columns"].index(column)]
-    return found.strip("*")
+    for cells in table["rows"] if table else []:
+        if table and ", ".join(cells[: table["n_names"]]) == row and column in table["columns"]:
+            return str(cells[table["columns"].index(column)]).strip("*")
+    return MISSING
 
 
 def as_markdown(table: dict[str, Any]) -> str:
