@@ -48,12 +48,14 @@ RUNS = (
     Run("smoothrank", "smoothrank.py --data FOLDER/ohsumed --repeat 3", 4),
     Run("ranksvm", "ranksvm.py FOLDER/shaped", 2),
     Run("demo", "cold_start.py --demo", 1.5),
+    Run("exported_c", "exported_c.py", 3),
     Run("levels", "levels.py --trees 20 --runs 3", 2),
     Run("growth", "growth.py --rows 50000 100000 200000 400000 --features 34 68 136", 2),
     Run("cold_start", f"cold_start.py --empty {SMALL}", 2.5),
     Run("cold_start_wheel", f"cold_start.py {SMALL}", 6, with_wheel=True),
     # What these find does not depend on the speed of the machine.
     Run("quality", "quality.py FOLDER --threads 1", 20),
+    Run("intervals", "intervals.py --repetitions 400", 1),
     Run("columns", "columns.py FOLDER --seeds 2 --threads 1", 5),
     Run("objectives_by_size", f"objectives_by_size.py --models trees {FEW_RELEVANT} --seeds 5", 4),
 )
