@@ -52,12 +52,12 @@ RUNS = (
     Run("levels", "levels.py --trees 20 --runs 3", 2),
     Run("growth", "growth.py --rows 50000 100000 200000 400000 --features 34 68 136", 2),
     Run("cold_start", f"cold_start.py --empty {SMALL}", 2.5),
-    Run("cold_start_wheel", f"cold_start.py {SMALL}", 6, with_wheel=True),
     # What these find does not depend on the speed of the machine.
     Run("quality", "quality.py FOLDER --threads 1", 20),
     Run("intervals", "intervals.py --repetitions 400", 1),
     Run("columns", "columns.py FOLDER --seeds 2 --threads 1", 5),
     Run("objectives_by_size", f"objectives_by_size.py --models trees {FEW_RELEVANT} --seeds 5", 4),
+    Run("cold_start_wheel", f"cold_start.py {SMALL}", 6, with_wheel=True),
 )
 
 
@@ -84,21 +84,29 @@ def main() -> None:
     options = parser.parse_args()
     known = {run.name: run for run in RUNS}
     failed = []
-    for run in [known[name] for name in options.names] or RUNS:
-        print(f"{run.name}, about {run.minutes:g} minutes: {run.command}", flush=True)
-        if options.list:
-            continue
-        start = time.perf_counter()
-        with tempfile.TemporaryDirectory() as place:
-            environment = os.environ | (wheel_in(Path(place)) if run.with_wheel else {})
-            done = subprocess.run(words(run, options.folder.resolve()), cwd=PROJECT, env=environment, check=False)
-        failed += [run.name] if done.returncode else []
-        print(f"{run.name}: {(time.perf_counter() - start) / 60:.1f} minutes\n", flush=True)
-        if run.name == "training" and not done.returncode:
-            subprocess.run([sys.executable, "benchmarks/time_to_quality.py"], cwd=PROJECT, check=False)
-        subprocess.run([sys.executable, "tools/refresh_figures.py"], cwd=PROJECT, check=False)
+    for each in [known[name] for name in options.names] or RUNS:
+        print(f"{each.name}, about {each.minutes:g} minutes: {each.command}", flush=True)
+        if not options.list:
+            start = time.perf_counter()
+            failed += [] if recorded(each, options.folder.resolve()) else [each.name]
+            print(f"{each.name}: {(time.perf_counter() - start) / 60:.1f} minutes\n", flush=True)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
+
+
+def recorded(run: Run, folder: Path) -> bool:
+    """Run a script and write the pages; whether it could."""
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            environment = os.environ | (wheel_in(Path(place)) if run.with_wheel else {})
+            subprocess.run(words(run, folder), cwd=PROJECT, env=environment, check=True)
+        if run.name == "training":
+            subprocess.run([sys.executable, "benchmarks/time_to_quality.py"], cwd=PROJECT, check=True)
+        subprocess.run([sys.executable, "tools/refresh_figures.py"], cwd=PROJECT, check=True)
+    except subprocess.CalledProcessError as error:
+        print(error)
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ def shown(place: str) -> str:
 
 
 def cell(table: dict[str, Any] | None, row: str, column: str) -> str:
-    """One cell, without the bold of the best."""
+    """One cell, without the bold of the best; the names of rows are without backticks."""
     for cells in table["rows"] if table else []:
-        if table and ", ".join(cells[: table["n_names"]]) == row and column in table["columns"]:
+        if table and ", ".join(cells[: table["n_names"]]).replace("`", "") == row and column in table["columns"]:
             return str(cells[table["columns"].index(column)]).strip("*")
     return MISSING
 
