@@ -23,7 +23,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).parent.parent
 IN_TURNS = "swaprank LightGBM 'LightGBM, GOSS' XGBoost 'CatBoost, symmetric trees'"
 FEW_RELEVANT = "--data 'few relevant' --queries 300 1000"
-SMALL = "lambdamart lambdarank smoothrank linear"
+SMALL = "lambdamart lambdarank smoothrank linear_regression"
 
 
 class Run(NamedTuple):
