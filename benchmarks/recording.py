@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import re
@@ -28,6 +29,7 @@ from measuring import cpu, package_version
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
+STAT = Path("/proc/stat")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -74,8 +76,10 @@ class Recording:
         """What else is kept, such as the points of a picture."""
         self.versions = {"Python": platform.python_version()}
         self.versions |= {name: package_version(name) for name in ("swaprank", "numba", "numpy", *packages)}
-        self.commit = git("rev-parse", "--short=8", "HEAD")
-        self.changed = bool(git("status", "--porcelain", "--", "src", "benchmarks", ":!benchmarks/results"))
+        # Now, because the checkout may change while this runs; and only if it matters, because there may be no git.
+        self.commit = git("rev-parse", "--short=8", "HEAD") if self.name else ""
+        changes = ("status", "--porcelain", "--", "src", "benchmarks", ":!benchmarks/results")
+        self.changed = bool(self.name and git(*changes))
         self.start = time.perf_counter()
         self.worked = busy_seconds() - own_seconds()
 
@@ -151,8 +155,10 @@ def git(*arguments: str) -> str:
 
 
 def busy_seconds() -> float:
-    """Seconds that all cores of the machine have worked, or were taken from it, since it started."""
-    user, nice, system, _idle, _wait, *interrupts = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    """Seconds that all cores of the machine have worked, or were taken from it, since it started; NaN if unknown."""
+    if not STAT.exists():
+        return math.nan
+    user, nice, system, _idle, _wait, *interrupts = STAT.read_text().split("\n", 1)[0].split()[1:9]
     return sum(map(int, (user, nice, system, *interrupts))) / TICKS
 
 

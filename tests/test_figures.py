@@ -1,5 +1,7 @@
 """Tables and figures of the pages are those that the scripts in benchmarks/ have recorded."""
 
+import argparse
+import importlib
 import importlib.util
 import json
 import re
@@ -55,3 +57,33 @@ def test_the_commands_have_no_paths_of_a_machine() -> None:
         script, *words = json.loads(file.read_text("utf-8"))["command"].removeprefix("python ").split()
         assert (PROJECT / script).is_file()
         assert not [word for word in words if "/" in word], file.name
+
+
+def test_what_a_script_adds_is_what_a_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(PROJECT / "benchmarks")
+    recording = importlib.import_module("recording")
+    monkeypatch.setattr(recording, "RESULTS", tmp_path)
+    monkeypatch.setattr(recording, "FOLDER", tmp_path / "benchmarks")
+    monkeypatch.setattr(recording, "git", lambda *words: "abc")
+    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    monkeypatch.setattr("sys.argv", ["place/reading.py", str(tmp_path), "--repeat", "3", "--record", "trial"])
+    with recording.Recording(argparse.Namespace(record="trial"), "scipy") as made:
+        made.says("Two rows")
+        table = made.table("times", "", "Seconds")
+        table.add("`one`", "**1.50**")
+        table.add("two", 2)
+    printed = "|  | Seconds |\n|---|---:|\n| `one` | **1.50** |\n| two | 2 |\n"
+    assert printed in capsys.readouterr().out
+    page = "A ratio of <!-- measured: trial / times / one / Seconds -->7<!-- /measured -->\n"
+    page += "\n<!-- measured: trial -->\nold\n<!-- /measured -->\n"
+    first, *_, new = (text := figures.refreshed(page)).partition("<!-- measured: trial -->")
+    assert "Seconds -->1.50<!--" in first
+    assert new.startswith(f"\n\n{printed}\n`python benchmarks/reading.py FOLDER --repeat 3` on 20")
+    assert "Two rows." in new
+    assert "commit abc with changes" in new
+    assert "scipy " in new
+    assert figures.refreshed(text) == text
+    for missing in ("other", "trial / other", "trial / times / three / Seconds", "trial / times / one / Metres"):
+        assert figures.MISSING in figures.shown(missing)
