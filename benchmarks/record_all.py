@@ -53,7 +53,7 @@ RUNS = (
     Run("growth", "growth.py --rows 50000 100000 200000 400000 --features 34 68 136", 2),
     Run("cold_start", f"cold_start.py --empty {SMALL}", 2.5),
     # What these find does not depend on the speed of the machine.
-    Run("quality", "quality.py FOLDER --threads 1", 20),
+    Run("quality", "quality.py FOLDER", 11),
     Run("intervals", "intervals.py --repetitions 400", 1),
     Run("columns", "columns.py FOLDER --seeds 2 --threads 1", 5),
     Run("objectives_by_size", f"objectives_by_size.py --models trees {FEW_RELEVANT} --seeds 5", 4),
