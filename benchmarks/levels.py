@@ -26,8 +26,8 @@ from recording import Recording, add_record
 HOST = "this CPU"
 
 
-def fit(folder: str | None, n_trees: int, n_threads: int) -> tuple[float, str]:
-    """Seconds of the second fit, and a digest of the model; runs in the measured processes."""
+def fit(folder: str | None, n_trees: int, n_threads: int) -> tuple[float, str, str]:
+    """Seconds of the second fit, a digest of the model, and the data; runs in the measured processes."""
     import swaprank as sr
 
     if folder:
@@ -40,15 +40,16 @@ def fit(folder: str | None, n_trees: int, n_threads: int) -> tuple[float, str]:
         start = time.perf_counter()
         ranker.fit(data)
         seconds = time.perf_counter() - start
-    return seconds, hashlib.sha256(ranker.predict(data).tobytes()).hexdigest()
+    shape = f"{len(data):,} documents x {data.n_features} features"
+    return seconds, hashlib.sha256(ranker.predict(data).tobytes()).hexdigest(), shape
 
 
-def measured_process(level: str, options: argparse.Namespace, cache: str) -> tuple[float, str]:
+def measured_process(level: str, options: argparse.Namespace, cache: str) -> tuple[float, str, str]:
     command = [sys.executable, __file__, *sys.argv[1:], "--measured", level]
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    seconds, digest = json.loads(done.stdout)
-    return seconds, digest
+    seconds, digest, shape = json.loads(done.stdout)
+    return seconds, digest, shape
 
 
 def main() -> None:
@@ -81,13 +82,12 @@ def report(recording: Recording, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as cache:
         for _ in range(options.runs):
             for name in names:
-                seconds, digest = measured_process(name, options, cache)
+                seconds, digest, shape = measured_process(name, options, cache)
                 times[name].append(seconds)
                 digests.add(digest)
     assert len(digests) == 1, "the models differ"
-    data = "FOLDER" if options.folder else "80,000 generated documents x 100 features"
     recording.says(
-        f"{data}; {options.trees} trees, {options.threads} threads; this CPU is {llvm.get_host_cpu_name()}; "
+        f"{shape}; {options.trees} trees, {options.threads} threads; this CPU is {llvm.get_host_cpu_name()}; "
         "all models are equal"
     )
     table = recording.table("levels", "Compiled for", "Seconds", "Relative")
