@@ -1,6 +1,6 @@
 """Claim: with compiled kernels in the wheel, the first fit of every ranker takes at most 3 s longer than the second.
 
-    python benchmarks/cold_start.py [--empty] [RANKER ...]
+    python benchmarks/cold_start.py [--empty] [--demo] [RANKER ...]
 
 Run it with the Python of an environment into which the wheel was installed (tools/build_wheel.py). Every ranker is
 trained in a process of its own, with an empty cache. With --empty, kernels in the package are not used either, so
@@ -10,6 +10,8 @@ that all are compiled: that is what an installation from source does.
     prediction            the first of another process, which loads the saved model, minus the second
     compiled              kernels that were compiled, not loaded, in both processes
     CPU                   seconds of CPU time of the first fit
+
+--demo runs `swaprank demo` twice instead, the first time with an empty cache.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from recording import Recording, add_record
 
 
 def train(name: str, model: str) -> dict[str, float]:
@@ -75,6 +79,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("arguments", nargs="*", metavar="RANKER")
     parser.add_argument("--empty", action="store_true")
+    parser.add_argument("--demo", action="store_true")
+    add_record(parser)
     parser.add_argument("--measured", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measured:
@@ -84,20 +90,35 @@ def main() -> None:
             setattr(swaprank.compilation.storage, "PACKAGED", Path(os.devnull))  # noqa: B010
         print(json.dumps(predict(*options.arguments) if len(options.arguments) == 1 else train(*options.arguments)))
         return
+    with Recording(options) as recording, tempfile.TemporaryDirectory() as folder:
+        kernels = "compiled on first use" if options.empty else "from the package, where it has them"
+        recording.says(f"Kernels {kernels}")
+        if options.demo:
+            report_demo(recording, Path(folder))
+        else:
+            report(recording, options, str(Path(folder) / "model.swaprank"))
+
+
+def report(recording: Recording, options: argparse.Namespace, model: str) -> None:
     from swaprank.registry import RANKERS
 
-    print("| ranker | first - second fit, s | prediction, s | compiled | CPU, s |")
-    print("|---|---:|---:|---:|---:|")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.arguments or RANKERS:
-            model = str(Path(folder) / "model.swaprank")
-            fitted = run(options.empty, name, model)
-            found = run(options.empty, model)
-            compiled = int(fitted["compiled"] + found["compiled"])
-            print(
-                f"| {name} | {fitted['fit']:.2f} | {found['predict']:.2f} | {compiled} | {fitted['cpu']:.1f} |",
-                flush=True,
-            )
+    table = recording.table("rankers", "", "First - second fit, s", "Prediction, s", "Compiled", "CPU, s")
+    for name in options.arguments or RANKERS:
+        fitted = run(options.empty, name, model)
+        found = run(options.empty, model)
+        compiled = int(fitted["compiled"] + found["compiled"])
+        table.add(name, f"{fitted['fit']:.2f}", f"{found['predict']:.2f}", compiled, f"{fitted['cpu']:.1f}")
+
+
+def report_demo(recording: Recording, folder: Path) -> None:
+    table = recording.table("demo", "`swaprank demo`", "Seconds")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "kernels")}
+    for run_title in ("First run, kernels are compiled", "Second run"):
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "swaprank", "demo"], check=True, capture_output=True, env=environment, cwd=folder
+        )
+        table.add(run_title, f"{time.perf_counter() - start:.0f}")
 
 
 if __name__ == "__main__":

@@ -5,21 +5,22 @@ The order of the libraries depends on the number of leaves: try more than one.
     python benchmarks/columns.py [FOLDER] [--sets …] [--learners …] [--seeds 3]
 
 The generated sets differ in one column. `8 categories` and `100 categories`: it shifts the relevance and turns the
-effect of a number around. `5,000 ids`: it shifts the relevance, and few ids are frequent (Zipf's law). `noise`: 5,000
-ids without any effect, which must not hurt. `monotone`: few queries with noisy labels, which rise with four of the
-columns and fall with two. FOLDER, if given, holds mq2008 (Fold1 to Fold5): its ids of documents begin with the bundle
-of the web crawl, 273 different ones, which is added as a column.
+effect of a number around. `5,000 ids`: it shifts the relevance, and few ids are frequent (Zipf's law). `5,000 ids of
+noise`: ids without any effect, which must not hurt. `6 monotone columns`: few queries with noisy labels, which rise
+with four of the columns and fall with two. FOLDER, if given, holds mq2008 (Fold1 to Fold5): its ids of documents begin
+with the bundle of the web crawl, 273 different ones, which is added as a column.
 
-A column is given in up to three ways: `declared` (as category, or as monotone), as `numbers` (codes in order of first
-appearance, or without a constraint), and `without` it. All libraries grow equally many trees with equally many leaves
-(CatBoost's trees are symmetric: of the depth with as many leaves) and the same learning rate; all other parameters are
-their defaults. Each seed has data of its own; on mq2008, each fold is a seed. The difference is the first row's NDCG@10
-minus this row's, over all test queries, with its 95% interval.
+The table has the test NDCG@10 with the column declared (as category, or as monotone); in brackets, the change without
+the column, or without the constraint. All libraries grow equally many trees with equally many leaves (CatBoost's trees
+are symmetric: of the depth with as many leaves) and the same learning rate; all other parameters are their defaults.
+Each seed has data of its own; on mq2008, each fold is a seed. Differences are those of swaprank from the others, over
+all test queries, with 95% intervals.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Floats
@@ -63,19 +64,12 @@ class Task:
     signs: dict[str, int] = field(default_factory=dict)
     """1 for columns with which relevance rises, -1 for those with which it falls."""
 
-    def given(self, way: str) -> Task:
-        """The same data with its column declared, as numbers, or left out."""
-        if way == "declared":
-            return self
+    def without(self) -> Task:
+        """The same data without the column, or without constraints."""
         if self.column is None:
             return Task(self.train, self.test)
-        return Task(self._without_declaration(self.train, way), self._without_declaration(self.test, way))
-
-    def _without_declaration(self, part: Part, way: str) -> Part:
-        table = part.table.drop(columns=self.column)
-        if way == "numbers":
-            table[self.column] = part.table[self.column].cat.codes.astype(float)
-        return part._replace(table=table)
+        tables = [part.table.drop(columns=self.column) for part in (self.train, self.test)]
+        return Task(self.train._replace(table=tables[0]), self.test._replace(table=tables[1]))
 
 
 class Setting(NamedTuple):
@@ -192,8 +186,8 @@ SETS: dict[str, Callable[[np.random.Generator], Task]] = {
     "8 categories": lambda rng: with_categories(rng, 8, n_queries=400, zipf=0.0, shift=1.0, turn=1.0),
     "100 categories": lambda rng: with_categories(rng, 100, n_queries=400, zipf=0.5, shift=1.0, turn=1.0),
     "5,000 ids": lambda rng: with_categories(rng, 5000, n_queries=600, zipf=1.0, shift=1.5, turn=0.0),
-    "noise": lambda rng: with_categories(rng, 5000, n_queries=400, zipf=0.0, shift=0.0, turn=0.0),
-    "monotone": monotone,
+    "5,000 ids of noise": lambda rng: with_categories(rng, 5000, n_queries=400, zipf=0.0, shift=0.0, turn=0.0),
+    "6 monotone columns": monotone,
 }
 
 
@@ -222,6 +216,20 @@ def per_query(part: Part, scores: Floats) -> Floats:
     return METRIC.per_query(part.labels, scores, np.concatenate(([0], np.cumsum(part.group))))
 
 
+def measured(name: str, options: argparse.Namespace) -> dict[tuple[str, bool], Floats]:
+    """NDCG@10 of all test queries, by the learner and whether the column was declared."""
+    found: dict[tuple[str, bool], list[Floats]] = {}
+    for seed, task in enumerate(tasks_of(name, options)):
+        setting = Setting(options.trees, options.leaves, options.rate, seed, options.threads)
+        for learner in options.learners:
+            start = time.perf_counter()
+            for declared, given in ((True, task), (False, task.without())):
+                values = per_query(given.test, LEARNERS[learner](given, setting))
+                found.setdefault((learner, declared), []).append(values)
+            print(f"{name}, {seed}, {learner}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return {key: np.concatenate(each) for key, each in found.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
@@ -232,35 +240,26 @@ def main() -> None:
     parser.add_argument("--leaves", type=int, default=16)
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--threads", type=int, default=2)
+    add_record(parser)
     options = parser.parse_args()
-    names = options.sets or [*SETS, *(["mq2008"] if options.folder else [])]
+    with Recording(options, "lightgbm", "catboost") as recording:
+        trees = f"{options.trees} trees of {options.leaves} leaves, learning rate {options.rate:g}"
+        recording.says(f"Test NDCG@10; {trees}; {options.seeds} seeds (mq2008: five folds)")
+        first, *others = options.learners
+        differences = (f"{first} minus {other}, 95%" for other in others)
+        table = recording.table("columns", "", *options.learners, *differences)
+        for name in options.sets or [*SETS, *(["mq2008"] if options.folder else [])]:
+            found = measured(name, options)
+            means = {learner: found[learner, True].mean() for learner in options.learners}
+            cells = []
+            for learner, mean in means.items():
+                shown = f"**{mean:.4f}**" if mean == max(means.values()) else f"{mean:.4f}"
+                cells.append(f"{shown} ({found[learner, False].mean() - mean:+.4f})")
+            table.add(name, *cells, *(interval(found[first, True] - found[other, True]) for other in others))
 
-    print(f"{machine('lightgbm', 'catboost')}; {options.seeds} seeds,")
-    print(f"{options.trees} trees of {options.leaves} leaves, learning rate {options.rate:g}.\n")
-    print("| set | column | learner | test NDCG@10 | first minus this | 95% | seconds |")
-    print("|---|---|---|---:|---:|---:|---:|")
-    for name in names:
-        found: dict[tuple[str, str], list[Floats]] = {}
-        seconds: dict[tuple[str, str], float] = {}
-        for seed, task in enumerate(tasks_of(name, options)):
-            setting = Setting(options.trees, options.leaves, options.rate, seed, options.threads)
-            for way in ("declared", "numbers", "without") if task.column else ("declared", "numbers"):
-                given = task.given(way)
-                for learner in options.learners:
-                    start = time.perf_counter()
-                    scores = LEARNERS[learner](given, setting)
-                    passed = time.perf_counter() - start
-                    found.setdefault((way, learner), []).append(per_query(given.test, scores))
-                    seconds[way, learner] = seconds.get((way, learner), 0.0) + passed
-        first = np.concatenate(next(iter(found.values())))
-        for (way, learner), values in found.items():
-            difference = first - np.concatenate(values)
-            interval = 1.96 * difference.std() / np.sqrt(len(difference))
-            print(
-                f"| {name} | {way} | {learner} | {first.mean() - difference.mean():.4f} | {difference.mean():+.4f} "
-                f"| ±{interval:.4f} | {seconds[way, learner] / len(values):.2f} |",
-                flush=True,
-            )
+
+def interval(difference: Floats) -> str:
+    return f"{difference.mean():+.4f} ± {1.96 * difference.std() / np.sqrt(len(difference)):.4f}"
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import numpy as np
 import onnxruntime
 import tl2cgen
 import treelite
-from measuring import machine
+from recording import Recording, add_record
 from scoring import generated, trained
 
 import swaprank as sr
@@ -88,7 +88,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("trees", 500), ("leaves", 64), ("documents", 200), ("runs", 200)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    add_record(parser)
     options = parser.parse_args()
+    with Recording(options, *PACKAGES) as recording:
+        report(recording, options)
+
+
+def report(recording: Recording, options: argparse.Namespace) -> None:
     rng = np.random.default_rng(0)
     booster, _, _ = trained(rng, options.trees, options.leaves)
     batches = [generated(rng, options.documents) for _ in range(N_BATCHES)]
@@ -111,13 +117,12 @@ def main() -> None:
         for each in engines.values():
             np.testing.assert_allclose(each(batches[0]), own, atol=1e-5 * np.abs(own).max())
         best = best_times(engines, batches, options.runs)
-    shape = f"{options.trees} trees of {options.leaves} leaves, {options.documents} documents"
-    print(f"{shape}, one thread, best of {options.runs}.")
-    print(f"{machine(*PACKAGES)}.\n")
+    shape = f"{options.trees} trees of {options.leaves} leaves, {options.documents} documents in one call"
+    recording.says(f"{shape}, one thread, best of {options.runs}")
     seconds = {"C, gcc -O2": plain_seconds, "C, gcc -O3": fast_seconds, "TL2cgen": peer_seconds}
-    print("| | µs per document | seconds to compile |\n|---|---:|---:|")
+    table = recording.table("engines", "", "µs per document", "Seconds to compile")
     for name, time_of_one in best.items():
-        print(f"| {name} | {1e6 * time_of_one:.1f} | {f'{seconds[name]:.1f}' if name in seconds else ''} |")
+        table.add(name, f"{1e6 * time_of_one:.1f}", f"{seconds[name]:.1f}" if name in seconds else "")
 
 
 if __name__ == "__main__":

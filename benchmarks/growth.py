@@ -15,13 +15,12 @@ The lengths are those of one query, with 17 features: the seconds per tree for s
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import Features
@@ -65,24 +64,24 @@ def slope(points: list[Point]) -> float:
     return float(np.polyfit(sizes, seconds, 1)[0])
 
 
-def report(what: str, fixed: str, points: list[Point]) -> None:
-    print(f"\n| {what} ({fixed}) | s per tree, minimum | s per tree, median | ns per value |\n|---:|---:|---:|---:|")
+def report(recording: Recording, what: str, fixed: str, points: list[Point]) -> None:
+    columns = (f"{what.capitalize()} ({fixed})", "Seconds a tree, minimum", "Median", "ns per value, minimum")
+    table = recording.table(what, *columns)
     other = FIXED_FEATURES if what == "rows" else FIXED_ROWS
     for point in points:
         each = 1e9 * point.lowest / (point.size * other)
-        print(f"| {point.size:,} | {point.lowest:.4f} | {point.median:.4f} | {each:.2f} |")
+        table.add(f"{point.size:,}", f"{point.lowest:.4f}", f"{point.median:.4f}", f"{each:.2f}")
     larger = points[len(points) // 2 - (len(points) < 4) :]
-    print(f"\nSlope along {what}: {slope(points):.2f}; over the larger half: {slope(larger):.2f}.", flush=True)
+    table.add("Slope in a log-log plot", f"{slope(points):.2f}", "", "")
+    table.add("Slope of the larger half", f"{slope(larger):.2f}", "", "")
 
 
-def report_lengths(options: argparse.Namespace) -> None:
-    print(f"\n| documents of one query ({LENGTH_FEATURES} features) | " + " | ".join(METRICS) + " |")
-    print("|---:|" + "---:|" * len(METRICS))
+def report_lengths(recording: Recording, options: argparse.Namespace) -> None:
+    table = recording.table("lengths", f"Documents of one query ({LENGTH_FEATURES} features)", *METRICS)
     for length in options.lengths:
         data = generated(length, LENGTH_FEATURES, length)
         points = [measure(data, length, options, metric) for metric in METRICS]
-        print(f"| {length:,} | " + " | ".join(f"{point.lowest:.4f}" for point in points) + " |", flush=True)
-    print("\nSeconds per tree, minimum.")
+        table.add(f"{length:,}", *(f"{point.lowest:.4f}" for point in points))
 
 
 def plot(file: Path, lines: dict[str, list[Point]]) -> None:
@@ -114,20 +113,27 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--plot", type=Path, help="write a plot to this file; needs matplotlib")
+    add_record(parser)
     options = parser.parse_args()
+    with Recording(options) as recording:
+        measure_all(recording, options)
 
-    print(f"{options.leaves} leaves, {options.threads} threads; {machine('numba')}.")
+
+def measure_all(recording: Recording, options: argparse.Namespace) -> None:
+    recording.says(
+        f"Seconds a tree, {options.leaves} leaves, {options.threads} threads, the minimum of {options.trees} trees "
+        f"of {options.repeat} fits"
+    )
     measure(generated(2400, 16), 0, options)
     if options.lengths:
-        report_lengths(options)
+        report_lengths(recording, options)
     lines = {
         "rows": [measure(generated(n, FIXED_FEATURES), n, options) for n in options.rows],
         "features": [measure(generated(FIXED_ROWS, n), n, options) for n in options.features],
     }
     for what, fixed in (("rows", f"{FIXED_FEATURES} features"), ("features", f"{FIXED_ROWS:,} rows")):
         if lines[what]:
-            report(what, fixed, lines[what])
-    print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
+            report(recording, what, fixed, lines[what])
     if options.plot:
         plot(options.plot, lines)
 

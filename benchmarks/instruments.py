@@ -15,7 +15,7 @@ import resource
 import time
 
 import numpy as np
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.ensembles.step_function import sweep
@@ -24,14 +24,13 @@ METRICS = ("ndcg@10", "ndcg", "p@10", "pairwise", "map", "mrr", "err")
 DOCUMENTS = 120
 
 
-def combination(n_queries: int) -> None:
+def combination(recording: Recording, n_queries: int) -> None:
     rng = np.random.default_rng(0)
     n = n_queries * DOCUMENTS
     labels, indptr = rng.choice(5, n, p=(0.5, 0.2, 0.15, 0.1, 0.05)), np.arange(0, n + 1, DOCUMENTS)
     a, b = labels + 2 * rng.normal(size=(2, n))
-    print(f"\n| {n_queries:,} queries of {DOCUMENTS} documents | seconds | steps ", end="")
-    print("| best single ranker | best combination | measured again |")
-    print("|---|---:|---:|---:|---:|---:|")
+    title = f"Combine, {n_queries:,} queries of {DOCUMENTS} documents"
+    table = recording.table("combine", title, "Seconds", "Steps", "Best single", "Combined", "Again")
     for name in METRICS:
         bound = sr.metric(name).bind(labels, indptr)
         few = sr.metric(name).bind(labels[: 2 * DOCUMENTS], indptr[:3])
@@ -41,13 +40,11 @@ def combination(n_queries: int) -> None:
         best = steps.best(0.0, 1.0)
         seconds = time.perf_counter() - start
         again, single = bound.mean(best.alpha * a + (1 - best.alpha) * b), max(bound.mean(a), bound.mean(b))
-        print(
-            f"| {name} | {seconds:.1f} | {len(steps.edges):,} | {single:.6f} | {best.value:.6f} | {again:.6f} |",
-            flush=True,
-        )
+        values = (f"{value:.6f}" for value in (single, best.value, again))
+        table.add(name, f"{seconds:.1f}", f"{len(steps.edges):,}", *values)
 
 
-def certification(n_queries: int) -> None:
+def certification(recording: Recording, n_queries: int) -> None:
     (train,) = sr.datasets.random_polynomial((n_queries,), n_features=300, levels=5, random_state=0)
     ranker = sr.LambdaRank("ndcg@10", hidden=(), pair_weight=0.0, decay=0.8, n_epochs=30, random_state=1).fit(train)
     sr.certify(ranker, train.subset(slice(0, 100)), epsilon=0.5)
@@ -59,21 +56,22 @@ def certification(n_queries: int) -> None:
     start = time.perf_counter()
     sr.certify(ranker, train)
     with_weights = time.perf_counter() - start
-    print(
-        f"\nLinear model, {n_queries:,} queries of 50 documents, 300 features: {found.n_directions} directions, "
-        f"{len(found.steps)} steps each in {seconds:.0f} s, {used:.0f} s of CPU time ({with_weights:.0f} s with "
-        f"50 single weights in addition), {memory:.0f} MB of memory; {found.n_rising} directions raise the metric."
-    )
+    title = f"Certify a linear model, {n_queries:,} x 50 documents, 300 features"
+    table = recording.table("certify", title, "Directions", "Steps", "Seconds", "CPU seconds", "MB beyond data")
+    table.add("All directions", found.n_directions, len(found.steps), f"{seconds:.1f}", f"{used:.1f}", f"{memory:.0f}")
+    table.add("And 50 single weights", "", "", f"{with_weights:.1f}", "", "")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=10_000, help="number of queries of the certification")
     parser.add_argument("--mixed", type=int, default=2_000, help="number of queries of the combination")
+    add_record(parser)
     options = parser.parse_args()
-    print(f"{machine('numba')}.")
-    combination(options.mixed)
-    certification(options.queries)
+    with Recording(options) as recording:
+        recording.says("Generated data, kernels compiled before, all cores")
+        combination(recording, options.mixed)
+        certification(recording, options.queries)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """How often 95% intervals of means and of differences cover the truth, beside Student's t.
 
-python benchmarks/intervals.py [REPETITIONS]
+    python benchmarks/intervals.py [--repetitions 2000] [--queries 10 30 100]
 
-Few queries, skewed metrics such as MRR and success@1, many ties.
+Few queries, skewed metrics such as MRR and success@1, many ties. The width is the median of the intervals.
 """
 
-import sys
+import argparse
 from collections.abc import Callable
 
 import numpy as np
+from recording import Recording, add_record
 
 from swaprank.arrays import Floats
 from swaprank.evaluation.randomization import randomize
@@ -52,22 +53,34 @@ def _randomized(values: Floats) -> tuple[float, float]:
     return randomize(values, 1000, 0, 1.0).interval(0.05, 1, (-1.0, 1.0))
 
 
-def _show(title: str, draws: dict[str, Draw], ours: Interval, repetitions: int) -> None:
-    print(f"| {title} | Queries | Student's t covers | width | Ours covers | width |\n|---|---:|---:|---:|---:|---:|")
+def report(
+    recording: Recording, title: str, draws: dict[str, Draw], ours: Interval, options: argparse.Namespace
+) -> None:
+    columns = ("Student's t covers", "Width", "Ours covers", "Width, ours")
+    table = recording.table(title.lower(), title, "Queries", *columns, n_names=2)
     for name, draw in draws.items():
         true = float(draw(2_000_000).mean())
-        for n in (6, 10, 30, 100, 300):
-            samples = [draw(n) for _ in range(repetitions)]
+        for n in options.queries:
+            samples = [draw(n) for _ in range(options.repetitions)]
             cells = []
             for interval in (mean_interval, ours):
                 ends = np.array([interval(sample) for sample in samples])
                 covered = ((ends[:, 0] <= true + 1e-12) & (true - 1e-12 <= ends[:, 1])).mean()
-                cells.append(f"{100 * covered:.1f}% | {np.median(ends[:, 1] - ends[:, 0]):.3f}")
-            print(f"| {name} | {n} | {' | '.join(cells)} |", flush=True)
-    print()
+                cells += [f"{100 * covered:.1f}%", f"{np.median(ends[:, 1] - ends[:, 0]):.3f}"]
+            table.add(name, n, *cells)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--queries", type=int, nargs="+", default=[10, 30, 100])
+    add_record(parser)
+    options = parser.parse_args()
+    with Recording(options) as recording:
+        recording.says(f"{options.repetitions:,} samples each, 95% intervals")
+        report(recording, "Mean", MEANS, _bounded, options)
+        report(recording, "Difference", DIFFERENCES, _randomized, options)
 
 
 if __name__ == "__main__":
-    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    _show("Mean", MEANS, _bounded, repetitions)
-    _show("Difference", DIFFERENCES, _randomized, repetitions)
+    main()

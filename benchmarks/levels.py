@@ -21,12 +21,13 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
+from recording import Recording, add_record
 
 HOST = "this CPU"
 
 
-def fit(folder: str | None, n_trees: int, n_threads: int) -> tuple[float, str]:
-    """Seconds of the second fit, and a digest of the model; runs in the measured processes."""
+def fit(folder: str | None, n_trees: int, n_threads: int) -> tuple[float, str, str]:
+    """Seconds of the second fit, a digest of the model, and the data; runs in the measured processes."""
     import swaprank as sr
 
     if folder:
@@ -39,15 +40,16 @@ def fit(folder: str | None, n_trees: int, n_threads: int) -> tuple[float, str]:
         start = time.perf_counter()
         ranker.fit(data)
         seconds = time.perf_counter() - start
-    return seconds, hashlib.sha256(ranker.predict(data).tobytes()).hexdigest()
+    shape = f"{len(data):,} documents x {data.n_features} features"
+    return seconds, hashlib.sha256(ranker.predict(data).tobytes()).hexdigest(), shape
 
 
-def measured_process(level: str, options: argparse.Namespace, cache: str) -> tuple[float, str]:
+def measured_process(level: str, options: argparse.Namespace, cache: str) -> tuple[float, str, str]:
     command = [sys.executable, __file__, *sys.argv[1:], "--measured", level]
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    seconds, digest = json.loads(done.stdout)
-    return seconds, digest
+    seconds, digest, shape = json.loads(done.stdout)
+    return seconds, digest, shape
 
 
 def main() -> None:
@@ -59,6 +61,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--measured", help=argparse.SUPPRESS)
+    add_record(parser)
     options = parser.parse_args()
     if options.measured:
         # Before anything is compiled: what swaprank itself would choose is a level.
@@ -66,21 +69,30 @@ def main() -> None:
         levels.LEVEL = known.get(options.measured, levels.Level(HOST, llvm.get_host_cpu_name()))
         print(json.dumps(fit(options.folder, options.trees, options.threads)))
         return
+    with Recording(options) as recording:
+        report(recording, options)
+
+
+def report(recording: Recording, options: argparse.Namespace) -> None:
+    from swaprank.compilation import levels
+
     names = [HOST, *(level.name for level in levels.cpu_levels())]
     times: dict[str, list[float]] = {name: [] for name in names}
     digests = set()
     with tempfile.TemporaryDirectory() as cache:
         for _ in range(options.runs):
             for name in names:
-                seconds, digest = measured_process(name, options, cache)
+                seconds, digest, shape = measured_process(name, options, cache)
                 times[name].append(seconds)
                 digests.add(digest)
     assert len(digests) == 1, "the models differ"
-    print(f"{options.trees} trees, {options.threads} threads, CPU {llvm.get_host_cpu_name()}; all models are equal.\n")
-    print("| compiled for | seconds | relative |")
-    print("|---|---:|---:|")
+    recording.says(
+        f"{shape}; {options.trees} trees, {options.threads} threads; this CPU is {llvm.get_host_cpu_name()}; "
+        "all models are equal"
+    )
+    table = recording.table("levels", "Compiled for", "Seconds", "Relative")
     for name in names:
-        print(f"| {name} | {min(times[name]):.2f} | {min(times[name]) / min(times[HOST]):.3f} |")
+        table.add(name, f"{min(times[name]):.2f}", f"{min(times[name]) / min(times[HOST]):.2f}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ def package_version(name: str) -> str:
 
 def cpu() -> str:
     """The name of the CPU, such as "AMD EPYC", with its widest vectors."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    if not (listed := Path("/proc/cpuinfo")).exists():
+        return platform.machine()
+    lines = listed.read_text().splitlines()
     named = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     flags = named.get("flags", "").split()
     vectors = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "no AVX2")

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 import pytrec_eval
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.metrics.metric import measure_each
@@ -41,8 +41,13 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=2000)
     parser.add_argument("--documents", type=int, default=120)
     parser.add_argument("--runs", type=int, default=15)
+    add_record(parser)
     options = parser.parse_args()
+    with Recording(options, "pytrec_eval-terrier") as recording:
+        report(recording, options)
 
+
+def report(recording: Recording, options: argparse.Namespace) -> None:
     rng = np.random.default_rng(0)
     n = options.queries * options.documents
     labels, scores = rng.choice(5, n, p=[0.52, 0.32, 0.13, 0.02, 0.01]).astype(float), rng.normal(size=n)
@@ -55,10 +60,10 @@ def main() -> None:
         qrels[str(qid[d])][f"doc{d}"] = int(labels[d])
         run[str(qid[d])][f"doc{d}"] = float(scores[d])
 
-    print(f"{n:,} documents in {options.queries:,} queries, one thread, milliseconds, best of {options.runs}.")
-    print(f"{machine('numba', 'pytrec_eval-terrier')}.\n")
-    header = ["", "pytrec_eval", "swaprank", "times faster", "bound once", "times faster"]
-    print(f"| {' | '.join(header)} |\n|---|{'---:|' * 5}")
+    recording.says(
+        f"{n:,} documents in {options.queries:,} queries, one thread, milliseconds of CPU time, best of {options.runs}"
+    )
+    table = recording.table("metrics", "", "pytrec_eval", "swaprank", "Ratio", "Bound once", "Ratio, bound once")
     for names in (["ndcg@10"], ["map"], ["ndcg@10", "map"]):
         metrics = [sr.metric(name, convention="trec") for name in names]
         evaluator = pytrec_eval.RelevanceEvaluator(qrels, {THEIR_NAMES[name] for name in names})
@@ -74,8 +79,8 @@ def main() -> None:
             np.testing.assert_allclose(ours[metric].per_query, expected, atol=1e-12)
         times = best_times(calls, options.runs)
         theirs = times["theirs"]
-        cells = [f"{1000 * times[way]:.1f} | {theirs / times[way]:.1f}" for way in ("ours", "bound")]
-        print(f"| {' and '.join(names)} | {1000 * theirs:.1f} | {' | '.join(cells)} |")
+        cells = [(f"{1000 * times[way]:.1f}", f"{theirs / times[way]:.1f}") for way in ("ours", "bound")]
+        table.add(" and ".join(names), f"{1000 * theirs:.1f}", *cells[0], *cells[1])
 
 
 if __name__ == "__main__":

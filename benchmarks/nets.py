@@ -5,13 +5,13 @@
     speedup   an epoch of RankNet on 1000 queries of 26 documents with 367 features and five labels, the shape of
               [Burges2006, 6.1]: "pairs" (V1, two forward and two backward passes per pair) over "factored" (V2), both
               with one step per query
-    growth    an epoch of a linear RankNet on one list of 4,000 to 256,000 documents with 50 features: the slope of log
-              seconds by log documents; V1 up to 16,000
+    growth    an epoch of a linear RankNet on one list of 1,000 to 256,000 documents with 50 features, V1 up to 8,000;
+              the slopes are those of log seconds by log documents
     torch     an epoch of LambdaRank for NDCG@10, 136-10-1, plain gradient descent with one step per query, against
               PyTorch: with autograd and torch.optim, and with a hand-written backward pass. FOLDER has train.npz with
               X, y and sizes (documents per query); without it, data of a similar shape is generated. PyTorch gets
               standardised features; swaprank standardises during the epoch. All start with the same weights and use the
-              same order of queries; after a hundred queries their weights must agree.
+              same order of queries; after a hundred queries their weights must agree. Without PyTorch, it is left out.
 
 All use one thread. The fastest of several epochs counts; the libraries take turns.
 """
@@ -19,15 +19,14 @@ All use one thread. The fastest of several epochs counts; the libraries take tur
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats, Ints
@@ -69,13 +68,13 @@ def ranknet(data: sr.Dataset, hidden: tuple[int, ...], training: Training) -> Tr
     return ranker._trainer(data, ranker._new_net(data, seed=0), 0, decays=False)
 
 
-def report_speedup(repeat: int) -> None:
+def report_speedup(recording: Recording, repeat: int) -> None:
     data = generated(np.full(1000, 26), 367, [0.5, 0.23, 0.16, 0.08, 0.03]).dataset()
     pairs = sum(
         int((data.labels[rows][:, None] > data.labels[rows][None, :]).sum()) for rows in map(data.rows, range(1000))
     )
-    print(f"\n| 1000 queries, {pairs:,} pairs | V1, pairwise | V2, factored | V1 / V2 | paper |")
-    print("|---|---:|---:|---:|---:|")
+    title = f"Epoch of RankNet, 1,000 queries, {pairs:,} pairs"
+    table = recording.table("speedup", title, "Seconds, by pairs", "Factored", "Ratio", "Ratio in the paper")
     for hidden, paper in (((), 5.1), ((10,), 8.0)):
         ways = {way: ranknet(data, hidden, way) for way in ("pairs", "factored")}
         best = dict.fromkeys(ways, np.inf)
@@ -86,15 +85,15 @@ def report_speedup(repeat: int) -> None:
         np.testing.assert_allclose(ways["pairs"].weights, ways["factored"].weights, atol=1e-4)
         shape = "-".join(map(str, (367, *hidden, 1)))
         ratio = best["pairs"] / best["factored"]
-        print(f"| {shape} | {best['pairs']:.4f} s | {best['factored']:.4f} s | {ratio:.1f} | {paper} |", flush=True)
+        table.add(shape, f"{best['pairs']:.4f}", f"{best['factored']:.4f}", f"{ratio:.1f}", paper)
 
 
-def report_growth(repeat: int) -> None:
+def report_growth(recording: Recording, repeat: int) -> None:
     sizes: dict[Training, list[int]] = {
-        "factored": [4000 * 2**i for i in range(7)],
-        "pairs": [1000 * 2**i for i in range(5)],
+        "factored": [1000 * 4**i for i in range(5)],
+        "pairs": [1000 * 2**i for i in range(4)],
     }
-    print("\n| documents in one list | V2, factored | V1, pairwise |\n|---:|---:|---:|")
+    table = recording.table("growth", "Documents in one list", "Seconds an epoch, factored", "By pairs")
     found: dict[Training, dict[int, float]] = {"factored": {}, "pairs": {}}
     for way, numbers in sizes.items():
         ranknet(generated(np.array([3000]), 50, [0.2] * 5).dataset(), (), way).epoch(1)
@@ -103,10 +102,10 @@ def report_growth(repeat: int) -> None:
             times = [seconds(lambda each=each: each.epoch(1)) for _ in range(repeat if way == "factored" else 1)]  # type: ignore[misc]
             found[way][n] = min(times)
     for n in sorted({*sizes["factored"], *sizes["pairs"]}):
-        cells = [f"{found[way][n]:.5f} s" if n in found[way] else "" for way in sizes]
-        print(f"| {n:,} | {' | '.join(cells)} |")
-    slopes = {way: np.polyfit(np.log(list(line)), np.log(list(line.values())), 1)[0] for way, line in found.items()}
-    print(f"\nSlopes: V2 {slopes['factored']:.3f} (paper: 1.185), V1 {slopes['pairs']:.3f} (paper: 1.943).", flush=True)
+        table.add(f"{n:,}", *(f"{found[way][n]:.5f}" if n in found[way] else "" for way in sizes))
+    slopes = [np.polyfit(np.log(list(line)), np.log(list(line.values())), 1)[0] for line in found.values()]
+    table.add("Slope in a log-log plot", *(f"{slope:.3f}" for slope in slopes))
+    table.add("Slope in the paper", "1.185", "1.943")
 
 
 class TorchData(NamedTuple):
@@ -223,7 +222,7 @@ def make_epochs(data: Judged, torch: Any) -> Epochs:
     )
 
 
-def report_torch(data: Judged, repeat: int) -> None:
+def report_torch(recording: Recording, data: Judged, repeat: int) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -238,10 +237,10 @@ def report_torch(data: Judged, repeat: int) -> None:
     for _ in range(repeat):
         for name, epoch in zip(best, epochs, strict=True):
             best[name] = min(best[name], seconds(epoch))
-    shape = f"{len(data.X):,} x {data.X.shape[1]} in {len(data.sizes):,} queries"
-    print(f"\n| one epoch, {shape}, PyTorch {version('torch')} | seconds | times swaprank |\n|---|---:|---:|")
+    title = f"Epoch of LambdaRank, {len(data.X):,} x {data.X.shape[1]} in {len(data.sizes):,} queries"
+    table = recording.table("torch", title, "Seconds", "Relative")
     for name, took in best.items():
-        print(f"| {name} | {took:.3f} | {took / best['swaprank']:.1f} |", flush=True)
+        table.add(name, f"{took:.3f}", f"{took / best['swaprank']:.1f}")
 
 
 def main() -> None:
@@ -249,21 +248,25 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=["speedup", "growth", "torch"])
     parser.add_argument("--data", type=Path, help="folder with train.npz for the comparison with PyTorch")
     parser.add_argument("--repeat", type=int, default=5)
+    add_record(parser)
     options = parser.parse_args()
-    print(f"{machine('numba')}.")
-    if "speedup" in options.tables:
-        report_speedup(options.repeat)
-    if "growth" in options.tables:
-        report_growth(options.repeat)
-    if "torch" in options.tables:
-        if options.data:
-            with np.load(options.data / "train.npz") as arrays:
-                data = Judged(arrays["X"], arrays["y"].astype(float), arrays["sizes"])
-        else:
-            sizes = np.random.default_rng(0).poisson(120, 1000).astype(np.int64)
-            data = generated(sizes, 136, [0.52, 0.32, 0.13, 0.02, 0.01])
-        report_torch(data, options.repeat)
-    print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
+    with_torch = "torch" in options.tables and find_spec("torch") is not None
+    with Recording(options, *(["torch"] if with_torch else [])) as recording:
+        recording.says(f"One thread, the fastest of {options.repeat} epochs")
+        if "speedup" in options.tables:
+            report_speedup(recording, options.repeat)
+        if "growth" in options.tables:
+            report_growth(recording, options.repeat)
+        if with_torch:
+            report_torch(recording, judged(options.data), options.repeat)
+
+
+def judged(folder: Path | None) -> Judged:
+    if folder is None:
+        sizes = np.random.default_rng(0).poisson(120, 1000).astype(np.int64)
+        return generated(sizes, 136, [0.52, 0.32, 0.13, 0.02, 0.01])
+    with np.load(folder / "train.npz") as arrays:
+        return Judged(arrays["X"], arrays["y"].astype(float), arrays["sizes"])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
                                             [--queries 300 1000 3000] [--seeds 3]
 
 RankNet and LambdaRank, MART and LambdaMART: test NDCG@10 on generated data with default parameters; the round is the
-best on vali. Means are over data sets; the difference from the first of its kind has its standard error.
+best on vali. Means are over data sets; the difference from the first of its kind has its standard error, over sets.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from recording import Recording, add_record
 from sklearn.base import clone
 
 import swaprank as sr
@@ -47,12 +48,30 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def measured(ranker: Any, parts: tuple[sr.Dataset, ...]) -> tuple[float, float]:
-    """The metric on train and test."""
+def measured(ranker: Any, parts: tuple[sr.Dataset, ...]) -> float:
+    """The metric on test."""
     train, vali, test = parts
     ranker.fit(train, valid=vali, metrics=METRIC)
-    found = [sr.evaluate(data, ranker.predict(data), METRIC).results[0].mean for data in (train, test)]
-    return found[0], found[1]
+    return sr.evaluate(test, ranker.predict(test), METRIC).results[0].mean
+
+
+def report(recording: Recording, name: str, n_queries: int, options: argparse.Namespace) -> None:
+    table = recording.table(
+        f"{name}, {n_queries}", f"{name}, {n_queries:,} training queries", "Test NDCG@10", "Difference from the first"
+    )
+    sets = [DATA[name](n_queries, seed) for seed in range(options.seeds)]
+    for model in options.models:
+        rankers, parameters = MODELS[model]
+        logs = {"log_features": name == "search"} if parameters else {}
+        base = None
+        for title, ranker in rankers.items():
+            made = [clone(ranker).set_params(**parameters, **logs, random_state=seed) for seed in range(len(sets))]
+            found = np.array([measured(one, parts) for one, parts in zip(made, sets, strict=True)])
+            base = found if base is None else base
+            apart = found - base
+            error = apart.std(ddof=1) / len(sets) ** 0.5 if len(sets) > 1 else np.nan
+            difference = f"{apart.mean():+.4f} ± {error:.4f}" if found is not base else ""
+            table.add(f"{model}: {title}", f"{found.mean():.4f}", difference)
 
 
 def main() -> None:
@@ -61,24 +80,13 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
     parser.add_argument("--queries", type=int, nargs="+", default=[300, 1000, 3000])
     parser.add_argument("--seeds", type=int, default=3)
-    args = parser.parse_args()
-    print("| data | queries | model | ranker | train | test | test, difference |")
-    print("|---|---:|---|---|---:|---:|---:|")
-    for name in args.data:
-        for n_queries in args.queries:
-            sets = [DATA[name](n_queries, seed) for seed in range(args.seeds)]
-            for model in args.models:
-                rankers, options = MODELS[model]
-                logs = {"log_features": name == "search"} if options else {}
-                base = None
-                for title, ranker in rankers.items():
-                    made = [clone(ranker).set_params(**options, **logs, random_state=seed) for seed in range(len(sets))]
-                    each = np.array([measured(one, parts) for one, parts in zip(made, sets, strict=True)])
-                    base = each[:, 1] if base is None else base
-                    apart, (train, test) = each[:, 1] - base, each.mean(axis=0)
-                    error = apart.std(ddof=1) / len(sets) ** 0.5 if len(sets) > 1 else np.nan
-                    line = f"| {name} | {n_queries:,} | {model} | {title} | {train:.4f} | {test:.4f} |"
-                    print(f"{line} {apart.mean():+.4f} ± {error:.4f} |", flush=True)
+    add_record(parser)
+    options = parser.parse_args()
+    with Recording(options) as recording:
+        recording.says(f"Means of {options.seeds} data sets, standard errors of differences")
+        for name in options.data:
+            for n_queries in options.queries:
+                report(recording, name, n_queries, options)
 
 
 if __name__ == "__main__":

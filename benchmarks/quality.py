@@ -15,18 +15,19 @@ leaves (CatBoost, whose trees are symmetric: depth 6, its default) with a learni
 at the library's defaults. Test NDCG@10 by swaprank's standard convention (gain 2^label - 1, and 0 for queries without a
 relevant document)
 
-    100, 300 trees    as they are
-    chosen            with the number of trees that is best on vali; with --grid, also from trees of 7, 15 and 31 leaves
-                      and learning rates of 0.05 and 0.1
+    100 trees    as they are
+    chosen       with the number of trees that is best on vali; with --grid, also from trees of 7, 15 and 31 leaves and
+                 learning rates of 0.05 and 0.1
 
 is averaged over folds and seeds. LightGBM and XGBoost do not depend on the seed. Differences are those of swaprank from
-each learner, paired by test query, with 95% intervals. The last table has the means of these differences over the sets.
+each learner, paired by test query, with 95% intervals. The last column is the mean over the sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -36,7 +37,7 @@ import catboost
 import lightgbm
 import numpy as np
 import xgboost
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Floats
@@ -44,7 +45,7 @@ from swaprank.registry import make_ranker
 
 METRIC = sr.metric("ndcg@10")
 STAGES = (10, 20, 30, 40, 50, 60, 80, 100, 125, 150, 200, 250, 300)
-FIXED = (100, 300)
+WAYS = {"chosen": "Number of trees chosen on vali", "100 trees": "100 trees"}
 LEAVES, RATES = (31, 15, 7), (0.1, 0.05)
 
 
@@ -201,21 +202,50 @@ def per_query(data: sr.Dataset, scores: Floats) -> Floats:
 
 
 def measured(learner: Learner, fold: Fold, settings: list[Setting]) -> Floats:
-    """NDCG@10 of each test query: for the fixed numbers of trees, then for the model that is best on vali."""
-    best, rows = -np.inf, []
+    """NDCG@10 of each test query: for the model that is best on vali, then for 100 trees of the first setting."""
+    best, fixed, chosen = -np.inf, np.empty(0), np.empty(0)
     for number, setting in enumerate(settings):
         staged = learner(fold.train, setting)
         of_vali, of_test = staged(fold.vali), staged(fold.test)
         values = [per_query(fold.vali, scores).mean() for scores in of_vali]
         if number == 0:
-            rows = [per_query(fold.test, of_test[STAGES.index(n_trees)]) for n_trees in FIXED]
+            fixed = per_query(fold.test, of_test[STAGES.index(100)])
         if max(values) > best:
             best, chosen = max(values), per_query(fold.test, of_test[int(np.argmax(values))])
-    return np.stack([*rows, chosen])
+    return np.stack([chosen, fixed])
+
+
+def measured_set(learners: dict[str, Learner], folds: list[Fold], options: argparse.Namespace) -> dict[str, Floats]:
+    """NDCG@10 of each learner, for both ways (rows) and each test query of all folds; mean over the seeds."""
+    points = itertools.product(LEAVES, RATES) if options.grid else [(LEAVES[0], RATES[0])]
+    grid = [Setting(leaves, rate, 0, options.threads) for leaves, rate in points]
+    found = {}
+    for name, learn in learners.items():
+        start, by_seed = time.perf_counter(), []
+        for seed in range(1 if name in WITHOUT_SEED else options.seeds):
+            settings = [setting._replace(seed=seed) for setting in grid]
+            by_seed.append(np.concatenate([measured(learn, fold, settings) for fold in folds], axis=1))
+        found[name] = np.mean(by_seed, axis=0)
+        print(f"{name}: {found[name].mean(axis=1).round(4)}, {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return found
 
 
 def interval(difference: Floats) -> str:
     return f"{difference.mean():+.4f} ± {1.96 * difference.std() / np.sqrt(len(difference)):.4f}"
+
+
+def report(recording: Recording, number: int, heads: list[str], of_sets: list[dict[str, Floats]]) -> None:
+    """One table: the means of each learner, the best one in bold, then the differences."""
+    way, title = list(WAYS.items())[number]
+    table = recording.table(way, title, *heads, "Mean")
+    means = {name: np.array([found[name][number].mean() for found in of_sets]) for name in of_sets[0]}
+    best = np.max(list(means.values()), axis=0)
+    for name, row in means.items():
+        cells = [f"**{mean:.4f}**" if mean == top else f"{mean:.4f}" for mean, top in zip(row, best, strict=True)]
+        table.add(name, *cells, f"{row.mean():.4f}")
+    for name in list(means)[1:]:
+        cells = [interval(found["swaprank"][number] - found[name][number]) for found in of_sets]
+        table.add(f"swaprank minus {name}, 95%", *cells, f"{(means['swaprank'] - means[name]).mean():+.4f}")
 
 
 def main() -> None:
@@ -228,33 +258,22 @@ def main() -> None:
     parser.add_argument("--grid", action="store_true", help="choose leaves and learning rate on vali, too")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
+    add_record(parser)
     options = parser.parse_args()
 
     learners = {"swaprank": ours("")} | {f"swaprank, {text}": ours(text) for text in options.ours}
     learners |= {name: PEERS[name] for name in options.peers}
-    print(f"{machine('lightgbm', 'xgboost', 'catboost')}; {options.seeds} seeds.\n")
-    print("| set | learner | 100 trees | 300 trees | chosen | swaprank minus this, 100 trees | chosen | seconds |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
-    differences: dict[str, list[Floats]] = {peer: [] for peer in options.peers}
-    for name in options.sets:
-        folds, of_learner = list(folds_of(options.folder, name)), {}
-        for learner, learn in learners.items():
-            start = time.perf_counter()
-            by_seed = []
-            for seed in range(1 if learner in WITHOUT_SEED else options.seeds):
-                points = itertools.product(LEAVES, RATES) if options.grid else [(LEAVES[0], RATES[0])]
-                settings = [Setting(leaves, rate, seed, options.threads) for leaves, rate in points]
-                by_seed.append(np.concatenate([measured(learn, fold, settings) for fold in folds], axis=1))
-            values = of_learner[learner] = np.mean(by_seed, axis=0)
-            difference = of_learner["swaprank"] - values
-            means = " | ".join(f"{value:.4f}" for value in values.mean(axis=1))
-            intervals = f"{interval(difference[0])} | {interval(difference[-1])}"
-            print(f"| {name} | {learner} | {means} | {intervals} | {time.perf_counter() - start:.0f} |", flush=True)
-        for peer in options.peers:
-            differences[peer].append((of_learner["swaprank"] - of_learner[peer]).mean(axis=1))
-    print("\n| swaprank minus this, mean over the sets | 100 trees | 300 trees | chosen |\n|---|---:|---:|---:|")
-    for peer, of_sets in differences.items():
-        print(f"| {peer} | {' | '.join(f'{mean:+.4f}' for mean in np.mean(of_sets, axis=0))} |")
+    with Recording(options, "lightgbm", "xgboost", "catboost") as recording:
+        trees = f"{LEAVES[0]} leaves, learning rate {RATES[0]}"
+        recording.says(f"Test NDCG@10; {trees}; mean of {options.seeds} seeds; sets, and their training queries")
+        heads, of_sets = [], []
+        for name in options.sets:
+            folds = list(folds_of(options.folder, name))
+            heads.append(f"{name}, {folds[0].train.n_queries:,}")
+            print(f"\n{heads[-1]}", file=sys.stderr)
+            of_sets.append(measured_set(learners, folds, options))
+        for number in range(len(WAYS)):
+            report(recording, number, heads, of_sets)
 
 
 if __name__ == "__main__":

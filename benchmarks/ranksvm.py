@@ -18,7 +18,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from measuring import fastest, machine
+from measuring import fastest
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
@@ -45,7 +46,7 @@ def problem_of(data: sr.Dataset) -> LinearProblem:
     return LinearProblem(data, score_function, units, labels, indptr, np.ones(len(data)), np.zeros(d), 0, None)
 
 
-def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float:
+def report_passes(recording: Recording, problem: LinearProblem, pairs: PairLoss, repeat: int) -> float:
     weights = 0.05 * np.random.default_rng(0).normal(size=len(problem.start))
     score_function = problem.score_function
     grad = pairs.at(score_function(weights)).grad
@@ -60,22 +61,25 @@ def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float
         score_function.pull_back(weights, pairs.hessian_product(score_function(weights)))
 
     alone = fastest(linear, repeat, time.process_time)
-    print(f"{'':32}   CPU time   relative\n{'X w and X´g':32}{alone:9.3f} s{1:11.2f}")
+    table = recording.table("passes", "A pass", "CPU seconds", "Relative")
+    table.add("X w and X'g", f"{alone:.3f}", "1.00")
     for name, work in {"with the gradient of all pairs": gradient, "with the hessian": product}.items():
         seconds = fastest(work, repeat, time.process_time)
-        print(f"{name:32}{seconds:9.3f} s{seconds / alone:11.2f}", flush=True)
+        table.add(name, f"{seconds:.3f}", f"{seconds / alone:.2f}")
     return alone
 
 
-def report_fits(problem: LinearProblem, pairs: PairLoss, strengths: list[float], alone: float) -> None:
-    passes = 0
+def report_fits(
+    recording: Recording, problem: LinearProblem, pairs: PairLoss, strengths: list[float], alone: float
+) -> None:
+    columns = ("Loss of a fit", "Strength", "Seconds", "CPU seconds", "Passes", "A pass, relative", "Duality gap")
+    table, passes = recording.table("fits", *columns), 0
 
     def counted(X: Features, grad: Floats, n_threads: int | None = None) -> Floats:
         nonlocal passes
         passes += 1
         return pull_back(X, grad, n_threads)
 
-    print(f"\n{'loss':16}{'strength':>10}{'seconds':>10}{'CPU time':>10}{'passes':>8}{'relative':>10}{'gap':>10}")
     for loss in ("squared_hinge", "hinge"):
         weights = problem.start
         for strength in strengths:
@@ -84,9 +88,7 @@ def report_fits(problem: LinearProblem, pairs: PairLoss, strengths: list[float],
                 weights, gap = fit_svm(problem, pairs, loss, strength, weights)
             seconds, worked = time.perf_counter() - start, time.process_time() - started
             relative = worked / passes / alone
-            print(
-                f"{loss:16}{strength:10g}{seconds:10.1f}{worked:10.1f}{passes:8}{relative:10.2f}{gap:10.1e}", flush=True
-            )
+            table.add(loss, f"{strength:g}", f"{seconds:.1f}", f"{worked:.1f}", passes, f"{relative:.2f}", f"{gap:.0e}")
 
 
 def main() -> None:
@@ -94,14 +96,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--strengths", type=float, nargs="+", default=[1.0, 0.1, 0.01, 1e-3, 1e-4])
+    add_record(parser)
     options = parser.parse_args()
-    print(f"{machine('numba')}.")
-    data = load(options.folder)
-    problem = problem_of(data)
-    pairs = PairLoss(problem, label_pairs(problem.labels, problem.indptr, problem.document_weights, "pairs"))
-    print(f"{data}\n")
-    alone = report_passes(problem, pairs, options.repeat)
-    report_fits(problem, pairs, options.strengths, alone)
+    with Recording(options) as recording:
+        data = load(options.folder)
+        problem = problem_of(data)
+        pairs = PairLoss(problem, label_pairs(problem.labels, problem.indptr, problem.document_weights, "pairs"))
+        recording.says(f"{len(data):,} documents x {data.n_features} features in {data.n_queries:,} queries")
+        alone = report_passes(recording, problem, pairs, options.repeat)
+        report_fits(recording, problem, pairs, options.strengths, alone)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python benchmarks/reading.py [FILE or FOLDER] [--repeat 5]
 
 Without a file, the script generates one of 130 MB with 136 dense features, half of them zero, from a fixed seed. For a
-folder, it uses the smallest file of at least 100 MB. All readers run in this process, one after the other, with all
-cores, on a file in the page cache. The best of the repetitions counts; scikit-learn runs at most twice. Memory is
+folder, it uses the smallest file of at least 100 MB. All readers run in this process, in turns, with all cores, on a
+file in the page cache. The best of the turns counts, and the median of the ratios; scikit-learn runs once. Memory is
 measured in one process per reader: the largest anonymous memory (`RssAnon`, sampled every 5 ms) during the second read
 (the first one compiles) minus the memory before it.
 """
@@ -16,13 +16,16 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measuring import fastest, machine, package_version, watched_memory
+from measuring import watched_memory
+from recording import Recording, add_record
+
+from swaprank.arrays import Floats
 
 MEGABYTE = 1e6
 MIN_BYTES = 100 * MEGABYTE
@@ -50,8 +53,8 @@ def read_xgboost(file: Path) -> object:
 
 READERS: dict[str, Callable[[Path], object]] = {
     "swaprank": read_ours,
+    "XGBoost": read_xgboost,
     "scikit-learn": read_scikit_learn,
-    "xgboost": read_xgboost,
 }
 
 
@@ -93,27 +96,44 @@ def peak_bytes(name: str, file: Path) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
-def report(file: Path, repeat: int) -> None:
+def in_turns(file: Path, repeat: int) -> dict[str, Floats]:
+    """Seconds on the clock and of CPU time (columns) of every turn."""
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in READERS}
+    for turn in range(repeat):
+        for name, read in READERS.items():
+            if turn == 0 or name != "scikit-learn":
+                start, worked = time.perf_counter(), time.process_time()
+                read(file)
+                seconds[name].append((time.perf_counter() - start, time.process_time() - worked))
+    return {name: np.array(each) for name, each in seconds.items()}
+
+
+def report(recording: Recording, file: Path, repeat: int) -> None:
     from swaprank.data.dataset import Dataset
 
     data = READERS["swaprank"](file)
     assert isinstance(data, Dataset)
-    size, matrix = file.stat().st_size, data.features.nbytes
-    print(f"{file.name}: {size / MEGABYTE:,.0f} MB, {data}")
-    print(f"{machine('numba')}\n")
+    matrix = data.features.nbytes
+    recording.says(
+        f"{file.stat().st_size / MEGABYTE:,.0f} MB, {len(data):,} documents x {data.n_features} features, "
+        f"{os.cpu_count()} threads, best of {repeat} turns (scikit-learn: one)"
+    )
     del data
-    seconds = {
-        name: fastest(partial(read, file), min(repeat, 2) if name == "scikit-learn" else repeat)
-        for name, read in READERS.items()
-    }
-    print("| reader | seconds | MB/s | times swaprank | peak memory, MB | relative to the matrix |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for name, each in seconds.items():
+    table = recording.table(
+        "readers", "", "Seconds", "Relative", "Median of turns", "CPU seconds", "Relative CPU", "Peak MB",
+        "Relative to the matrix",
+    )  # fmt: skip
+    READERS["XGBoost"](file)
+    found = in_turns(file, repeat)
+    ours = found["swaprank"]
+    for name, seconds in found.items():
         peak = peak_bytes(name, file)
-        print(
-            f"| {name} {package_version(name)} | {each:.2f} | {size / each / MEGABYTE:,.0f} "
-            f"| {each / seconds['swaprank']:.1f} | {peak / MEGABYTE:,.0f} | {peak / matrix:.2f} |"
-        )
+        (clock, cpu), relative = seconds.min(axis=0), seconds.min(axis=0) / ours.min(axis=0)
+        median = np.median(seconds[:, 0] / ours[: len(seconds), 0])
+        table.add(
+            name, f"{clock:.3f}", f"{relative[0]:.1f}", f"{median:.1f}", f"{cpu:.3f}", f"{relative[1]:.1f}",
+            f"{peak / MEGABYTE:,.0f}", f"{peak / matrix:.2f}",
+        )  # fmt: skip
 
 
 def main() -> None:
@@ -121,12 +141,13 @@ def main() -> None:
     parser.add_argument("path", nargs="?", type=Path)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--peak-of", choices=list(READERS), help=argparse.SUPPRESS)
+    add_record(parser)
     arguments = parser.parse_args()
     if arguments.peak_of:
         print_peak(arguments.peak_of, arguments.path)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        report(choose_file(arguments.path, Path(folder)), arguments.repeat)
+    with Recording(arguments, "scikit-learn", "xgboost") as recording, tempfile.TemporaryDirectory() as folder:
+        report(recording, choose_file(arguments.path, Path(folder)), arguments.repeat)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ import onnx
 import onnxruntime
 import xgboost
 import ydf
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
@@ -43,7 +43,9 @@ N_FEATURES = 136
 N_DOCUMENTS = (1, 100, 1000, 8000)
 SIZES = ((100, 31), (500, 64))
 """Trees and leaves."""
-PACKAGES = ("numba", "lightgbm", "onnxruntime", "xgboost", "catboost", "ydf")
+RELATIVE = 1000
+"""For so many documents, the last column compares with `predict`."""
+PACKAGES = ("lightgbm", "onnxruntime", "xgboost", "catboost", "ydf")
 Engine = Callable[[Features], Any]
 
 
@@ -289,28 +291,39 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.02, help="of each engine in each run, at least one call")
     parser.add_argument("--rows", type=int, default=20_000, help="rows that the trees are trained on")
+    add_record(parser)
     options = parser.parse_args()
+    with Recording(options, *PACKAGES) as recording:
+        recording.says(
+            f"{N_FEATURES} features; microseconds per document, of CPU time with one thread and on the clock with two; "
+            f"best of {options.runs} turns"
+        )
+        for n_trees, n_leaves in SIZES:
+            with tempfile.TemporaryDirectory() as folder:
+                trained = Trained(n_trees, n_leaves, options.rows, Path(folder))
+            for n_threads in (1, 2):
+                report(recording, f"{n_trees} trees, {n_leaves} leaves", trained, n_threads, options)
+
+
+def report(recording: Recording, size: str, trained: Trained, n_threads: int, options: argparse.Namespace) -> None:
     X = generated(np.random.default_rng(2), max(N_DOCUMENTS))
-    print(f"{time.strftime('%Y-%m-%d')}, best of {options.runs} turns. {machine(*PACKAGES)}.", flush=True)
-    for n_trees, n_leaves in SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            trained = Trained(n_trees, n_leaves, options.rows, Path(folder))
-        for n_threads in (1, 2):
-            clock = time.process_time if n_threads == 1 else time.perf_counter
-            table: dict[str, list[str]] = {}
-            for column, n in enumerate(N_DOCUMENTS):
-                engines = trained.engines(n_threads, n)
-                trained.check(engines, X[:n])
-                for name, each in best_times(engines, X[:n], options.runs, options.seconds, clock).items():
-                    table.setdefault(name, [""] * len(N_DOCUMENTS))[column] = (
-                        f"{each:,.0f}" if each >= 100 else f"{each:.3g}"
-                    )
-            threads = "one thread" if n_threads == 1 else f"{n_threads} threads"
-            columns = " | ".join(f"{n:,}" for n in N_DOCUMENTS)
-            print(f"\n| {n_trees} trees, {n_leaves} leaves, {threads}: documents | {columns} |")
-            print("|---|" + "---:|" * len(N_DOCUMENTS))
-            for name, cells in table.items():
-                print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    clock = time.process_time if n_threads == 1 else time.perf_counter
+    found: dict[str, list[str]] = {}
+    of_thousand: dict[str, float] = {}
+    for column, n in enumerate(N_DOCUMENTS):
+        engines = trained.engines(n_threads, n)
+        trained.check(engines, X[:n])
+        for name, each in best_times(engines, X[:n], options.runs, options.seconds, clock).items():
+            cells = found.setdefault(name, [""] * len(N_DOCUMENTS))
+            cells[column] = f"{each:,.0f}" if each >= 100 else f"{each:.3g}"
+            of_thousand |= {name: each} if n == RELATIVE else {}
+    threads = "one thread" if n_threads == 1 else f"{n_threads} threads"
+    name = f"{size}, {threads}"
+    numbers = (f"{n:,}" for n in N_DOCUMENTS)
+    table = recording.table(name, f"{name}: documents", *numbers, f"{RELATIVE:,}, relative")
+    for engine, cells in found.items():
+        ratio = of_thousand.get(engine, math.nan) / of_thousand["swaprank `predict`"]
+        table.add(engine, *cells, f"{ratio:.1f}" if ratio > 0 else "")
 
 
 if __name__ == "__main__":

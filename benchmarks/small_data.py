@@ -14,15 +14,15 @@ train in this process, in turns, from float32 in memory to the last tree. A smal
 nothing is compiled or loaded in the measurements.
 
     fit        seconds of the whole fit, with binning: the lowest of all repeats
-    tree       microseconds of a tree: the lowest of all repeats for each tree, then the mean over the trees; other load
+    tree       milliseconds of a tree: the lowest of all repeats for each tree, then the mean over the trees; other load
                on the machine affects this least
-    times      our time divided by LightGBM's
+    ratio      our time divided by LightGBM's
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import lightgbm
 import numpy as np
-from measuring import machine
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -123,29 +123,33 @@ def main() -> None:
     parser.add_argument("--leaves", type=int, nargs="+", default=[7, 15, 31, 63])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=5)
+    add_record(parser)
     options = parser.parse_args()
+    with Recording(options, "lightgbm") as recording:
+        recording.says(f"{options.trees} trees, learning rate {RATE}, the lowest of {options.repeat} turns")
+        report(recording, options)
 
-    print(f"{options.trees} trees, learning rate {RATE}; {machine('numba', 'lightgbm')}.")
-    print("\n| | leaves | threads | fit: swaprank | LightGBM | times | tree: swaprank | LightGBM | times |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+
+def report(recording: Recording, options: argparse.Namespace) -> None:
+    table = recording.table(
+        "fits", "", "Leaves", "Threads", "Fit: swaprank, s", "LightGBM, s", "Ratio", "Tree: swaprank, ms",
+        "LightGBM, ms", "Ratio of trees", n_names=3,
+    )  # fmt: skip
     for name, file in FILES.items():
         if not (options.folder / file).exists():
             continue
         data = read(options.folder / file)
-        for n_leaves in options.leaves:
-            for n_threads in options.threads:
-                for each in FITS:
-                    timed(each, data, Setting(3, n_leaves, n_threads))
-                took = in_turns(data, Setting(options.trees, n_leaves, n_threads), options.repeat)
-                ours, peer = took["swaprank"], took["LightGBM"]
-                our_tree, peer_tree = ours.trees.mean(), peer.trees.mean()
-                print(
-                    f"| {name} | {n_leaves} | {n_threads} "
-                    f"| {ours.fit:.2f} | {peer.fit:.2f} | {ours.fit / peer.fit:.2f} "
-                    f"| {1e6 * our_tree:.0f} | {1e6 * peer_tree:.0f} | {our_tree / peer_tree:.2f} |",
-                    flush=True,
-                )
-    print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
+        title = f"{name}, {len(data):,} x {data.n_features}"
+        for n_leaves, n_threads in itertools.product(options.leaves, options.threads):
+            for each in FITS:
+                timed(each, data, Setting(3, n_leaves, n_threads))
+            took = in_turns(data, Setting(options.trees, n_leaves, n_threads), options.repeat)
+            ours, peer = took["swaprank"], took["LightGBM"]
+            our_tree, peer_tree = 1e3 * ours.trees.mean(), 1e3 * peer.trees.mean()
+            table.add(
+                title, n_leaves, n_threads, f"{ours.fit:.2f}", f"{peer.fit:.2f}", f"{ours.fit / peer.fit:.2f}",
+                f"{our_tree:.2f}", f"{peer_tree:.2f}", f"{our_tree / peer_tree:.2f}",
+            )  # fmt: skip
 
 
 if __name__ == "__main__":

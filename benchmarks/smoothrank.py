@@ -16,14 +16,14 @@ Evaluations are measured in CPU time, except with two threads; the fastest of se
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from measuring import fastest, machine
+from measuring import fastest
+from recording import Recording, Table, add_record
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -52,11 +52,11 @@ def judged(n_queries: int, n_documents: int, n_features: int, seed: int = 0) -> 
     return sr.Dataset(X, labels, qid=np.repeat(np.arange(n_queries), n_documents))
 
 
-def report_evaluation(repeat: int) -> None:
-    print("\n| queries x documents | metric | sigma | exponentials | NumPy exp | kernel exp | evaluation ", end="")
-    print(
-        "| times NumPy exp | times kernel exp | two threads / one |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
-    )
+def report_evaluation(recording: Recording, repeat: int) -> None:
+    table = recording.table(
+        "evaluation", "Queries x documents, metric, sigma", "Exponentials", "Milliseconds", "Relative to NumPy's exp",
+        "To the kernel's exp", "Two threads / one",
+    )  # fmt: skip
     rng = np.random.default_rng(0)
     x, e = -rng.random(N_AT_ONCE), np.empty(N_AT_ONCE)
 
@@ -82,16 +82,13 @@ def report_evaluation(repeat: int) -> None:
                 smooth = replace(smooth, order=smooth.tie_order.copy())
                 found.append(fastest(lambda: smooth.update(scores, grad, hess), repeat, clock))  # noqa: B023
             one, one_by_clock, two = found
-            milliseconds = " | ".join(f"{1e3 * took:.2f} ms" for took in (numpys, ours, one))
-            shape = f"{n_queries} x {n_documents:,}"
-            print(
-                f"| {shape} | {metric} | {sigma:g} | {n:,} | {milliseconds} | {one / numpys:.2f} | "
-                f"{one / ours:.2f} | {two / one_by_clock:.2f} |",
-                flush=True,
-            )
+            table.add(
+                f"{n_queries} x {n_documents:,}, {metric}, {sigma:g}", f"{n:,}", f"{1e3 * one:.2f}",
+                f"{one / numpys:.2f}", f"{one / ours:.2f}", f"{two / one_by_clock:.2f}",
+            )  # fmt: skip
 
 
-def report_experiment(folder: Path) -> None:
+def report_experiment(recording: Recording, times: Table, folder: Path) -> None:
     metrics = [sr.metric(name, convention="letor") for name in ("ndcg@10", "map")]
     values, chosen = [], []
     wall, processor = time.perf_counter(), time.process_time()
@@ -101,26 +98,23 @@ def report_experiment(folder: Path) -> None:
         chosen.append(ranker.regularization_)
         values.append([result.mean for result in sr.evaluate(test, ranker.predict(test), metrics).results])
     took, worked = time.perf_counter() - wall, time.process_time() - processor
-    print(f"\n| {folder.name} | fold 1 | 2 | 3 | 4 | 5 | mean | published |\n|---|---:|---:|---:|---:|---:|---:|---:|")
+    times.add("All fits of five folds of OHSUMED", f"{took:.0f}", f"{worked:.0f}", "")
+    table = recording.table("experiment", "OHSUMED", *(f"Fold {number}" for number in range(1, 6)), "Mean", "Published")
     for name, row, published in zip(("NDCG@10", "MAP"), np.transpose(values), (0.457, 0.448), strict=True):
-        print(f"| {name} | {' | '.join(f'{value:.4f}' for value in (*row, row.mean()))} | {published} |")
-    print(f"| regularization | {' | '.join(f'{strength:g}' for strength in chosen)} | | |")
-    print(f"\nThe whole experiment: {took:.0f} s, {worked:.0f} s of CPU time.", flush=True)
+        table.add(name, *(f"{value:.4f}" for value in (*row, row.mean())), published)
+    table.add("Regularization", *(f"{strength:g}" for strength in chosen), "", "")
 
 
-def report_long() -> None:
+def report_long(times: Table) -> None:
     sr.SmoothRank(regularization=(1.0, 0.1), annealing=(1.0,)).fit(judged(5, 40, 64), valid=judged(3, 40, 64))
     data, vali = judged(100, 1000, 64), judged(30, 1000, 64, seed=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, processor = time.perf_counter(), time.process_time()
-    ranker = sr.SmoothRank().fit(data, valid=vali)
+    sr.SmoothRank().fit(data, valid=vali)
     took, worked = time.perf_counter() - wall, time.process_time() - processor
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(
-        f"\n100 queries of 1,000 documents, 64 features ({data.features.nbytes / 2**20:.0f} MB): {took:.0f} s, "
-        f"{worked:.0f} s of CPU time, {memory:.0f} MB beyond the data; NDCG@50 {ranker.score(vali):.4f} on vali.",
-        flush=True,
-    )
+    title = f"Fit on 100 queries of 1,000 documents, 64 features ({data.features.nbytes / 2**20:.0f} MB)"
+    times.add(title, f"{took:.0f}", f"{worked:.0f}", f"{memory:.0f}")
 
 
 def main() -> None:
@@ -128,15 +122,18 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=["evaluation", "experiment", "long"])
     parser.add_argument("--data", type=Path, help="folder of OHSUMED; the experiment is skipped without it")
     parser.add_argument("--repeat", type=int, default=9)
+    add_record(parser)
     options = parser.parse_args()
-    print(f"{machine('numba')}.")
-    if "evaluation" in options.tables:
-        report_evaluation(options.repeat)
-    if "experiment" in options.tables and options.data:
-        report_experiment(options.data)
-    if "long" in options.tables:
-        report_long()
-    print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
+    with Recording(options) as recording:
+        recording.says(f"CPU time, except with two threads; the fastest of {options.repeat}")
+        if "evaluation" in options.tables:
+            report_evaluation(recording, options.repeat)
+        if {"experiment", "long"} & {*options.tables}:
+            times = recording.table("times", "", "Seconds", "CPU seconds", "MB beyond the data")
+            if "long" in options.tables:
+                report_long(times)
+            if "experiment" in options.tables and options.data:
+                report_experiment(recording, times, options.data)
 
 
 if __name__ == "__main__":

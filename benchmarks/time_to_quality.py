@@ -1,65 +1,25 @@
-"""Claim: with defaults, LambdaMART reaches an NDCG@10 in less time than LightGBM, XGBoost and CatBoost.
+"""Draw NDCG@10 by seconds of training, docs/pictures/time_to_quality.svg, the first picture of the README.
 
-    python benchmarks/time_to_quality.py [FOLDER] [--trees 200] [--leaves 63] [--threads 2]   # measures and draws
-    python benchmarks/time_to_quality.py --draw                                               # draws again
+    python benchmarks/time_to_quality.py
 
-Data, libraries and turns are those of `training.py`, but CatBoost grows its symmetric trees, of as many leaves, which
-are faster than its leafwise ones. What was measured is written to results/time_to_quality.json, with the data, date,
-CPU and versions, and drawn as docs/pictures/time_to_quality.svg, the first picture of the README.
+What is drawn was measured by `training.py --tables training`, and recorded as results/training.json.
 
     seconds         of training until a tree is finished, with checks, binning and preparations
     NDCG@10         on valid after every ten trees, standard convention, always measured by swaprank
 """
 
-from __future__ import annotations
-
-import argparse
-import datetime
 import json
 import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from measuring import cpu, machine
-from training import EVERY, NDCG, data_of
-from training import head as first_queries
-from training_peers import RATE, Fit, Judged, Setting, fit_xgboost, in_turns, ours, with_catboost, with_lightgbm
-
-MEASURED = Path(__file__).parent / "results" / "time_to_quality.json"
+MEASURED = Path(__file__).parent / "results" / "training.json"
 PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "time_to_quality.svg"
-LIBRARIES: dict[str, Fit] = {
-    "swaprank": ours(),
-    "LightGBM": with_lightgbm(force_row_wise=True),
-    "LightGBM, GOSS": with_lightgbm(force_row_wise=True, data_sample_strategy="goss"),
-    "XGBoost": fit_xgboost,
-    "CatBoost": with_catboost("YetiRank", symmetric=True),
-}
 Curve = tuple[str, list[float], list[float]]
 """A library, seconds, and NDCG@10."""
 INK, GRID = "#333", "#ddd"
 COLORS = ("#b3560d", "#14648f", "#6b9dbb", "#1a7f5a", "#7a4fa3")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 800, 390, 60, 556, 66, 316
-
-
-def measured(train: Judged, valid: Judged, setting: Setting) -> dict[str, Any]:
-    """What is drawn: a curve per library, and what it takes to measure it again."""
-    for fit in LIBRARIES.values():  # Compile and load everything before the clock starts.
-        fit(first_queries(train, 20), setting._replace(n_trees=2), lambda: None)
-    took = in_turns(LIBRARIES, train, dict.fromkeys(LIBRARIES, setting))
-    indptr = np.concatenate(([0], np.cumsum(valid.sizes)))
-    curves = {}
-    for name, (seconds, staged) in took.items():
-        found = [NDCG.mean(valid.y, scores, indptr) for scores in staged(valid.X, EVERY)]
-        at = np.cumsum(seconds)[EVERY - 1 :: EVERY]
-        curves[name] = {"seconds": at.round(2).tolist(), "ndcg@10": np.round(found, 4).tolist()}
-    shape = f"{len(train.X):,} documents x {train.X.shape[1]} features in {len(train.sizes):,} queries"
-    return {
-        "data": f"{shape}; {setting.n_leaves} leaves, learning rate {RATE}, {setting.n_threads} threads",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": f"{cpu()}, {machine('numba', 'lightgbm', 'xgboost', 'catboost')}",
-        "curves": curves,
-    }
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -84,7 +44,7 @@ def drawn(found: dict[str, Any]) -> str:
 
     title = "Training time to an NDCG@10 on held-out queries"
     parts = [f'<text x="{LEFT}" y="24" font-size="16" font-weight="bold">{title}</text>']
-    parts.append(f'<text x="{LEFT}" y="43">{found["data"]}</text>')
+    parts.append(f'<text x="{LEFT}" y="43">{found["setting"]}</text>')
     for value in ticks(low, high):
         y = f"{y_at(value):.1f}"
         parts.append(f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y}" y2="{y}" stroke="{GRID}"/>')
@@ -102,7 +62,8 @@ def drawn(found: dict[str, Any]) -> str:
         if len(points) <= 5:
             parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{width + 1}" fill="{color}"/>' for a, b in points]
     parts += legend(curves, max(value for value in ticks(low, high) if value <= max(curves[0][2])))
-    words = f"{found['machine']}; {found['date']}".split(", ")
+    versions = [f"{name} {version}" for name, version in found["versions"].items()]
+    words = [found["cpu"], f"{found['cores']} cores", *versions[:-1], f"{versions[-1]}; {found['date']}"]
     middle = len(words) // 2
     for row, text in enumerate((", ".join(words[:middle]) + ",", ", ".join(words[middle:]))):
         parts.append(f'<text x="{LEFT}" y="{BOTTOM + 42 + 16 * row}" font-size="11" fill="#777">{text}</text>')
@@ -128,22 +89,7 @@ def legend(curves: list[Curve], quality: float) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--trees", type=int, default=200, help="a multiple of ten")
-    parser.add_argument("--leaves", type=int, default=63)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--queries", type=int, default=1000, help="number of queries of generated data")
-    parser.add_argument("--features", type=int, default=136, help="number of features of generated data")
-    parser.add_argument("--draw", action="store_true", help="draw what was measured, without measuring")
-    parser.add_argument("--out", type=Path, default=MEASURED, help="where to write what was measured")
-    options = parser.parse_args()
-    if not options.draw:
-        found = measured(*data_of(options), Setting(options.trees, options.leaves, options.threads))
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
-        for name, curve in found["curves"].items():
-            print(f"{name:15} {curve['ndcg@10'][-1]:.4f} after {curve['seconds'][-1]:.1f} s")
-    PICTURE.write_text(drawn(json.loads(options.out.read_text())))
+    PICTURE.write_text(drawn(json.loads(MEASURED.read_text("utf-8"))), "utf-8")
 
 
 if __name__ == "__main__":

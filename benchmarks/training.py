@@ -4,17 +4,17 @@
 
 FOLDER has train.npz and valid.npz, each with X (float32), y and sizes (documents per query); without it, data of a
 similar shape is generated from a fixed seed. All libraries train on the same float32 array in this process, with 255
-bins, the same number of leaves and a learning rate of 0.1. All other parameters are the defaults, except that CatBoost
-grows leaf by leaf instead of symmetric trees, and that LightGBM takes part in several ways: row by row, column by
-column, with GOSS, with half of the queries, and with quantized gradients. The libraries take turns after every tree, in
-a new random order each round, so that other load on the machine affects all of them. Then swaprank trains for
-several metrics.
+bins, the same number of leaves (CatBoost's symmetric trees: the depth with as many) and a learning rate of 0.1. All
+other parameters are the defaults, except that CatBoost takes part leaf by leaf, too, and LightGBM in several ways: row
+by row, column by column, with GOSS, with half of the queries, and with quantized gradients. The libraries take turns
+after every tree, in a new random order each round, so that other load on the machine affects all of them. Then swaprank
+trains for several metrics. time_to_quality.py draws NDCG@10 by seconds from what was recorded.
 
     binning         from float32 in memory to the library's own data set; the best of several
-    per tree        seconds, minimum and median over all trees but the first, which includes preparations
-    times swaprank  ratio of the minima, and the median over the rounds of the library's tree over our tree of that
-                    round; relative to the first row
-    first           seconds until the end of the first tree: checks, binning, preparations
+    a tree          seconds, minimum and median over all trees but the first, which includes preparations
+    relative        ratio of the minima, and the median over the turns of the library's tree over our tree of that
+                    turn; relative to the first row
+    first tree      seconds until the end of the first tree: checks, binning, preparations
     NDCG@10         on valid after all trees, standard convention, always measured by swaprank
     to .60 .62 .63  seconds of training until NDCG@10 on valid is first this high, measured after every ten trees
     memory          in one process per library: the largest anonymous memory (`RssAnon`, sampled every 5 ms) while the
@@ -24,14 +24,14 @@ several metrics.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from measuring import machine, watched_memory
+from measuring import watched_memory
+from recording import Recording, add_record
 from training_peers import (
     BINS,
     RATE,
@@ -68,7 +68,8 @@ PEERS: dict[str, Fit] = {
     ),
     "LightGBM, quantized": with_lightgbm(force_row_wise=True, use_quantized_grad=True),
     "XGBoost": fit_xgboost,
-    "CatBoost, YetiRank": with_catboost("YetiRank"),
+    "CatBoost, symmetric trees": with_catboost("YetiRank", symmetric=True),
+    "CatBoost, leaf by leaf": with_catboost("YetiRank"),
 }
 IN_MEMORY: dict[str, Fit] = {"swaprank": ours(), **PEERS}
 REVENUE = sr.metrics.CumulativeMetric(
@@ -140,11 +141,7 @@ def peak_bytes(name: str, arguments: list[str]) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
-def load_average() -> str:
-    return f"load {os.getloadavg()[0]:.1f}"
-
-
-def report_binning(train: Judged, setting: Setting, repeat: int) -> None:
+def report_binning(recording: Recording, train: Judged, setting: Setting, repeat: int) -> None:
     best = dict.fromkeys(BINNING, np.inf)
     for turn in range(repeat + 1):
         for name, bin_data in BINNING.items():
@@ -152,55 +149,53 @@ def report_binning(train: Judged, setting: Setting, repeat: int) -> None:
             bin_data(train if turn else head(train, 20), setting)
             if turn:
                 best[name] = min(best[name], time.perf_counter() - start)
-    print(f"\n| binning, best of {repeat} | seconds | times swaprank |\n|---|---:|---:|")
+    table = recording.table("binning", f"Binning, best of {repeat}", "Seconds", "Relative")
     for name, seconds in best.items():
-        print(f"| {name} | {seconds:.2f} | {seconds / best['swaprank']:.2f} |", flush=True)
+        table.add(name, f"{seconds:.2f}", f"{seconds / best['swaprank']:.1f}")
 
 
-def report_training(fits: dict[str, Fit], train: Judged, valid: Judged, settings: dict[str, Setting]) -> None:
+def report_training(
+    recording: Recording, fits: dict[str, Fit], train: Judged, valid: Judged, settings: dict[str, Setting]
+) -> None:
     took = in_turns(fits, train, settings)
-    print(f"\nAll libraries in turns, {load_average()} at the end:")
+    table = recording.table(
+        "trees", "", "Trees", "Seconds a tree, minimum", "Median", "Relative, minimum", "Relative, median of turns",
+        "First tree", "NDCG@10", *(f"Seconds to {quality:.2f}" for quality in QUALITIES),
+    )  # fmt: skip
     ours = np.array(next(iter(took.values())).trees[1:])
-    print(
-        "\n| | trees | per tree, minimum | per tree, median | times swaprank, minimum | median | first | NDCG@10 |",
-        end="",
-    )
-    print("".join(f" to {quality:.2f} |" for quality in QUALITIES))
-    print(f"|---|{'---:|' * (7 + len(QUALITIES))}")
     indptr = np.concatenate(([0], np.cumsum(valid.sizes)))
+    curves = recording.more["curves"] = {}
     for name, (seconds, staged) in took.items():
         curve = np.array([NDCG.mean(valid.y, scores, indptr) for scores in staged(valid.X, EVERY)])
-        reached = np.cumsum(seconds)[EVERY - 1 :: EVERY]
-        to_quality = "".join(
-            f" {reached[np.argmax(curve >= quality)]:.1f} |" if (curve >= quality).any() else " - |"
-            for quality in QUALITIES
-        )
+        at = np.cumsum(seconds)[EVERY - 1 :: EVERY]
+        curves[name] = {"seconds": at.round(2).tolist(), "ndcg@10": curve.round(4).tolist()}
+        reached = [at[np.argmax(curve >= quality)] if (curve >= quality).any() else None for quality in QUALITIES]
         trees = np.array(seconds[1:])
-        times = f"{trees.min() / ours.min():.2f} | {np.median(trees / ours[: len(trees)]):.2f}"
-        print(
-            f"| {name} | {len(seconds)} | {trees.min():.3f} | {np.median(trees):.3f} | {times} | {seconds[0]:.1f} "
-            f"| {curve[-1]:.4f} |{to_quality}",
-            flush=True,
-        )
+        turns = np.median(trees / ours[: len(trees)])
+        table.add(
+            name, len(seconds), f"{trees.min():.3f}", f"{np.median(trees):.3f}", f"{trees.min() / ours.min():.1f}",
+            f"{turns:.1f}", f"{seconds[0]:.1f}", f"{curve[-1]:.4f}",
+            *("–" if each is None else f"{each:.1f}" for each in reached),
+        )  # fmt: skip
 
 
-def report_metrics(train: Judged, setting: Setting) -> None:
+def report_metrics(recording: Recording, train: Judged, setting: Setting) -> None:
     took = in_turns({name: ours(metric) for name, metric in METRICS.items()}, train, dict.fromkeys(METRICS, setting))
     trees = {name: np.array(each.trees[1:]) for name, each in took.items()}
-    print(f"\n| swaprank, {setting.n_trees} trees, {load_average()} | per tree, minimum | per tree, median ", end="")
-    print("| minimum, times ndcg@10 | times ndcg |\n|---|---:|---:|---:|---:|")
+    title = f"swaprank, {setting.n_trees} trees"
+    table = recording.table("metrics", title, "Seconds a tree, minimum", "Median", "Relative to `ndcg@10`", "To `ndcg`")
     for name, seconds in trees.items():
-        times = f"{seconds.min() / trees['ndcg@10'].min():.2f} | {seconds.min() / trees['ndcg'].min():.2f}"
-        print(f"| {name} | {seconds.min():.3f} | {np.median(seconds):.3f} | {times} |", flush=True)
+        relative = [f"{seconds.min() / trees[other].min():.2f}" for other in ("ndcg@10", "ndcg")]
+        table.add(name, f"{seconds.min():.3f}", f"{np.median(seconds):.3f}", *relative)
 
 
-def report_memory(arguments: list[str], data: Judged) -> None:
-    peaks = {name: peak_bytes(name, arguments) for name in IN_MEMORY}
-    print("\n| training memory beyond the arrays, 10 trees | MB | relative to the matrix | times swaprank |")
-    print("|---|---:|---:|---:|")
+def report_memory(recording: Recording, names: list[str], arguments: list[str], data: Judged) -> None:
+    table = recording.table(
+        "memory", "Memory for ten trees", "MB beyond the arrays", "Relative to the array", "Relative"
+    )
+    peaks = {name: peak_bytes(name, arguments) for name in names}
     for name, peak in peaks.items():
-        times = peak / peaks["swaprank"]
-        print(f"| {name} | {peak / 1e6:,.0f} | {peak / data.X.nbytes:.2f} | {times:.2f} |")
+        table.add(name, f"{peak / 1e6:,.0f}", f"{peak / data.X.nbytes:.2f}", f"{peak / peaks['swaprank']:.1f}")
 
 
 def main() -> None:
@@ -218,6 +213,7 @@ def main() -> None:
     parser.add_argument("--libraries", nargs="+", choices=every, default=every, help="the first one is compared with")
     parser.add_argument("--tables", nargs="+", default=["binning", "training", "metrics", "memory"])
     parser.add_argument("--peak-of", choices=list(IN_MEMORY), help=argparse.SUPPRESS)
+    add_record(parser)
     options = parser.parse_args()
 
     setting = Setting(options.trees, options.leaves, options.threads)
@@ -225,28 +221,30 @@ def main() -> None:
     if options.peak_of:
         print_peak(options.peak_of, train, setting)
         return
-    shape = f"{len(train.X):,} x {train.X.shape[1]} in {len(train.sizes):,} queries, {options.leaves} leaves"
-    print(f"{shape}, learning rate {RATE}, {BINS} bins, {options.threads} threads.")
-    print(f"{machine('numba', 'lightgbm', 'xgboost', 'catboost')}.")
+    with Recording(options, "lightgbm", "xgboost", "catboost") as recording:
+        report(recording, train, valid, setting, options)
+
+
+def report(recording: Recording, train: Judged, valid: Judged, setting: Setting, options: argparse.Namespace) -> None:
+    shape = f"{len(train.X):,} documents x {train.X.shape[1]} features in {len(train.sizes):,} queries"
+    recording.says(f"{shape}; {options.leaves} leaves, learning rate {RATE}, {BINS} bins, {options.threads} threads")
     # Compile and load everything before the measurements.
-    for fit in OURS.values():
+    fits = {name: fit for name, fit in {**OURS, **PEERS}.items() if name in options.libraries}
+    for fit in (*fits.values(), ours(document_fraction=0.3)):
         fit(head(train, 20), setting._replace(n_trees=2), lambda: None)
-    ours(document_fraction=0.3)(head(train, 20), setting._replace(n_trees=2), lambda: None)
     if "binning" in options.tables:
-        report_binning(train, setting, options.repeat)
+        report_binning(recording, train, setting, options.repeat)
     if "training" in options.tables:
-        fits = {name: fit for name, fit in {**OURS, **PEERS}.items() if name in options.libraries}
         few = setting._replace(n_trees=min(options.trees, options.catboost_trees))
         settings = {name: few if name.startswith("CatBoost") else setting for name in fits}
-        report_training(fits, train, valid, settings)
+        report_training(recording, fits, train, valid, settings)
     if "metrics" in options.tables:
-        report_metrics(train, setting._replace(n_trees=options.metric_trees))
+        report_metrics(recording, train, setting._replace(n_trees=options.metric_trees))
     if "memory" in options.tables:
         arguments = [str(options.folder)] if options.folder else []
         arguments += ["--leaves", str(options.leaves), "--threads", str(options.threads)]
         arguments += ["--queries", str(options.queries), "--features", str(options.features)]
-        report_memory(arguments, train)
-    print(f"\nAt the end: {load_average()}.")
+        report_memory(recording, [name for name in IN_MEMORY if name in fits], arguments, train)
 
 
 if __name__ == "__main__":

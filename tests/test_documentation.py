@@ -74,7 +74,6 @@ def test_the_citation_is_of_this_version() -> None:
 
 
 def test_the_first_picture_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("catboost")
     monkeypatch.syspath_prepend(PROJECT / "benchmarks")
     chart = importlib.import_module("time_to_quality")
     assert chart.PICTURE.read_text() == chart.drawn(json.loads(chart.MEASURED.read_text()))
