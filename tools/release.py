@@ -165,6 +165,8 @@ def bill_of_materials(python: Path, source: Path, release: Release, file: Path) 
 
 def make(pythons: list[str], out: Path, work: Path) -> None:
     """Everything, in the order in which it is needed."""
+    from rattler_build import Stage0Recipe
+
     source = last_commit(work)
     release = read_release(source)
     sdist, plain = build(source, out)
@@ -189,7 +191,8 @@ def make(pythons: list[str], out: Path, work: Path) -> None:
     print(run(sys.executable, "-m", "twine", "check", "--strict", *(f for f in files if f.suffix != ".json")).strip())
     files.append(out / "recipe.yaml")
     template = (source / "packaging/conda/recipe.yaml").read_text("utf-8")
-    files[-1].write_text(conda_recipe(template, release, digests([sdist]).split()[0]), "utf-8")
+    files[-1].write_text(recipe := conda_recipe(template, release, digests([sdist]).split()[0]), "utf-8")
+    Stage0Recipe.from_yaml(recipe).render()  # Its channel may be out of reach here: the build is a step of its own.
     (out / "SHA256SUMS").write_text(digests(files), "utf-8")
     print((out / "SHA256SUMS").read_text("utf-8"), end="")
 
