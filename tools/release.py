@@ -121,7 +121,7 @@ def environment(python: str, folder: Path, *install: str | Path) -> Path:
     """A fresh environment, and the Python in it."""
     run(python, "-m", "venv", "--without-pip", folder)
     inside = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    run(sys.executable, "-m", "pip", "--python", inside, "install", *install)
+    run(sys.executable, "-m", "pip", "--python", inside, "install", "--no-compile", *install)
     return inside
 
 
