@@ -33,7 +33,7 @@ def cpu() -> str:
 
 
 def machine(*packages: str) -> str:
-    """Cores, load and versions: "2 cores, load 0.3, Python 3.11.7, swaprank 0.1.0, numba 0.61.0"."""
+    """Cores, load and versions: "2 cores, load 0.3, Python 3.11.7, swaprank 0.2.0, numba 0.68.1"."""
     versions = ", ".join(f"{name} {package_version(name)}" for name in ("swaprank", *packages))
     return f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, {versions}"
 

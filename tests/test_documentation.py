@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import swaprank as sr
 from tests.conftest import PROJECT
 
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
@@ -67,10 +66,6 @@ def test_the_badges_of_the_readme_say_what_is_declared() -> None:
     assert project["requires-python"] == f">={first.rpartition(' ')[2]}"
     for text, file in badges:
         assert f"<title>{text}</title>" in (PROJECT / file).read_text()
-
-
-def test_the_citation_is_of_this_version() -> None:
-    assert f"\nversion: {sr.__version__}\n" in (PROJECT / "CITATION.cff").read_text()
 
 
 def test_the_first_picture_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ class FileInfo(NamedTuple):
     """Facts about a file.
 
     >>> from swaprank.reporting.provenance import FileInfo
-    >>> FileInfo("model.swaprank", 10, "e3b0…", "0.1.0").name
+    >>> FileInfo("model.swaprank", 10, "e3b0…", "0.2.0").name
     'model.swaprank'
     """
 
