@@ -1,49 +1,63 @@
 """The code blocks of README.md and docs/ run, and print what the block after them says."""
 
-import contextlib
+import difflib
 import importlib
-import io
 import json
 import re
+import shlex
 import tomllib
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
+from typer.main import get_command
 
+import swaprank as sr
+from swaprank.cli import app
 from tests.conftest import PROJECT
-
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests.pages import BLOCK, COMMANDS, commands, comparable, is_of_these_versions, refreshed, runnable
 
 NEEDED = {"spark.md": "pyspark", "ray.md": "ray.data"}
 """What pages need that is not installed for the tests."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", runnable(), ids=lambda page: page.name)
 def test_code_runs_and_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if page == COMMANDS:
+        pytest.importorskip("optuna", reason="Optuna is not installed")
     if page.name in NEEDED:
         pytest.importorskip(NEEDED[page.name], reason=f"{NEEDED[page.name]} is not installed")
         # Such large libraries warn of each other's versions.
         warnings.simplefilter("ignore")
-    if '"MQ2008"' in page.read_text():
+    text = page.read_text("utf-8")
+    if '"MQ2008"' in text:
         monkeypatch.setenv("MQ2008", str(request.getfixturevalue("shared_data") / "mq2008"))
-    names: dict[str, Any] = {}
-    blocks = BLOCK.findall(page.read_text())
-    for (language, code), (following, expected) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
-        if language == "python":
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(code, page.name, "exec"), names)
-            if following == "text":
-                assert printed.getvalue() == expected
+    new = refreshed(page)
+    if is_of_these_versions(page):
+        changed = "".join(difflib.unified_diff(text.splitlines(True), new.splitlines(True), "page", "printed", n=1))
+        assert not changed, f"{changed}\ntools/refresh_docs.py {page.name} writes what is printed now."
+
+
+def test_times_and_last_digits_are_not_compared() -> None:
+    table = "trial  seconds  leaves\n-----  -------  ------\n    1      {}      31\n\nseven 1.0 2.0\n"
+    assert comparable(table.format("1.5")) == comparable(table.format("0.7"))
+    assert comparable(table.format("1.5")) != comparable(table.format("1.5").replace("31", "32"))
+    assert comparable("a\n\nseven 1.0 2.0") != comparable("a\n\nseven 1.1 2.0")
+    assert comparable("1.00759855738197") == comparable("1.00759855738198")
+    assert comparable("1.0076") != comparable("1.0077")
+
+
+def test_every_command_is_on_the_page_of_the_command_line() -> None:
+    page = COMMANDS.read_text("utf-8")
+    lines = [line for language, code in BLOCK.findall(page) if language == "sh" for line in commands(code)]
+    run = {words[1] for line in lines if (words := shlex.split(line, comments=True))[:1] == ["swaprank"]}
+    linked = set(re.findall(r"\[`(\w+)`\]\((?!#)", page))
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    assert known - run <= linked
 
 
 def test_the_first_commands_are_those_that_ci_runs() -> None:

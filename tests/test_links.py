@@ -11,7 +11,8 @@ import pytest
 from tests.conftest import PROJECT
 
 FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"""\]\(([^)\s]+)(?:\s+"[^"]*")?\)|^\[[^]]+\]:\s+(\S+)\s*$|\b(?:href|src)="([^"]+)\"""", re.MULTILINE)
+"""Links and pictures: with or without a title, by reference, and in HTML."""
 PAGES = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md"), *(PROJECT / "examples").rglob("*.md")]
 NOTEBOOKS = list((PROJECT / "examples" / "notebooks").glob("*.ipynb"))
 
@@ -23,6 +24,10 @@ def prose(path: Path) -> str:
         cells = json.loads(text)["cells"]
         text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return re.sub(r"`[^`\n]*`", "`code`", FENCE.sub("", text))
+
+
+def targets(text: str) -> list[str]:
+    return ["".join(found) for found in LINK.findall(text)]
 
 
 @cache
@@ -42,7 +47,7 @@ def anchors(path: Path) -> frozenset[str]:
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda path: path.relative_to(PROJECT).as_posix())
 def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
-    for target in LINK.findall(prose(page)):
+    for target in targets(prose(page)):
         if re.match(r"[a-z]+:", target):
             assert target.startswith(("https://", "http://localhost", "mailto:")), target
             continue
@@ -58,3 +63,8 @@ def test_the_anchors_are_those_of_the_site() -> None:
     assert "single-precision" in found
     assert "double-precision" not in found
     assert "results" in anchors(PROJECT / "docs" / "reproduction.md")
+
+
+def test_all_kinds_of_links_are_found() -> None:
+    assert targets('[a](b.md) ![c](d.svg "e") [f][g] [[h]](i#j)') == ["b.md", "d.svg", "i#j"]
+    assert targets('[g]: k.md\n<a href="l.md">m</a> <img src="n.png">') == ["k.md", "l.md", "n.png"]

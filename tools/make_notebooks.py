@@ -8,12 +8,16 @@ that the notebooks are those that this program writes.
 
 import json
 import re
+import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
+sys.path.insert(0, str(PROJECT))
+
+from tests.pages import BLOCK  # noqa: E402
+
 PAGES = sorted((PROJECT / "docs" / "tutorials").glob("*.md"))
 NOTEBOOKS = PROJECT / "examples" / "notebooks"
-BLOCK = re.compile(r"^```(python|text|console)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 SITE = "../../docs/tutorials/"
 
 
@@ -21,6 +25,8 @@ def notebook(page: str) -> str:
     """The page as a notebook: code blocks are cells, and what they print is left out."""
     cells, end = list[dict[str, object]](), 0
     for block in BLOCK.finditer(page):
+        if block[1] not in ("python", "text"):
+            continue
         cells += markdown(page[end : block.start()], len(cells))
         end = block.end()
         if block[1] == "python":
