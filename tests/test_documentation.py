@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-import swaprank as sr
 from swaprank.cli import app
 from tests.conftest import PROJECT
 from tests.pages import BLOCK, COMMANDS, commands, comparable, is_of_these_versions, refreshed, runnable
