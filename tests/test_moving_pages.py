@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from inspect import signature
+from itertools import takewhile
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -39,20 +40,14 @@ def words(cell: str) -> list[str]:
 
 def rows(page: str, heading: str) -> list[Row]:
     text = (PROJECT / "docs" / page).read_text()
-    found = []
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if line.startswith("|"):
-            found.append(cells)
-    heads = [number for number, cells in enumerate(found) if cells[0].startswith(heading)]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("|") else []
+        for line in text.splitlines()
+    ]
+    heads = [number for number, cells in enumerate(lines) if cells and cells[0].startswith(heading)]
     assert heads, heading
-    tables: list[Row] = []
-    for first in heads:
-        for cells in found[first + 2 :]:
-            if cells[1].strip(" |") == "swaprank":
-                break
-            tables.append(Row(words(cells[0]), set(words(cells[1])), cells[1].startswith("none"), " | ".join(cells)))
-    return tables
+    table = [cells for first in heads for cells in takewhile(len, lines[first + 2 :])]
+    return [Row(words(c[0]), set(words(c[1])), c[1].startswith("none"), " | ".join(c)) for c in table]
 
 
 def own_names() -> set[str]:

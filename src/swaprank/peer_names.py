@@ -7,7 +7,7 @@ from swaprank.errors import ArgumentError, did_you_mean
 
 _ARGUMENTS = {
     "query_fraction or document_fraction": "subsample bagging_fraction sub_row bagging",
-    "min_gain, which is twice XGBoost's gamma": "gamma min_split_loss",
+    "min_gain, which is twice XGBoost's gamma for rank: objectives": "gamma min_split_loss",
     "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
     "normalize": "lambdarank_normalization",
     "random_state": "bagging_seed",

@@ -101,7 +101,7 @@ def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) ->
     ("keyword", "hint"),
     [
         ("subsample", "in swaprank: query_fraction or document_fraction."),
-        ("gamma", "in swaprank: min_gain, which is twice XGBoost's gamma."),
+        ("gamma", "in swaprank: min_gain, which is twice XGBoost's gamma for rank: objectives."),
         ("reg_alpha", "in swaprank: not available; l2 is."),
         ("eval_set", "in swaprank: fit"),
         ("label_gain", r"in swaprank: metric=sr.metrics.NDCG\(10, gain="),
