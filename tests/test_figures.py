@@ -37,6 +37,9 @@ def test_a_page_shows_what_was_recorded(page: Path) -> None:
     assert text == figures.refreshed(text), "python tools/refresh_figures.py writes what was recorded"
     assert text.count("<!-- measured") == text.count("<!-- /measured -->") == len(list(figures.places(text)))
     assert figures.MISSING not in text
+    assert not re.findall(r"^<!-- measured.*-->\S.*", text, re.MULTILINE), (
+        "a comment that begins a line ends the paragraph"
+    )
 
 
 def test_every_recorded_table_is_on_a_page() -> None:
