@@ -171,8 +171,9 @@ def make(pythons: list[str], out: Path, work: Path) -> None:
     release = read_release(source)
     sdist, plain = build(source, out)
     for first, second in zip((sdist, plain), build(source, work / "again"), strict=True):
-        same = first.read_bytes() == second.read_bytes()
-        print(f"{first.name}: built twice, {'the same bytes' if same else 'NOT the same bytes'}", flush=True)
+        if first.read_bytes() != second.read_bytes():
+            raise SystemExit(f"{first.name} has other bytes when it is built again.")
+        print(f"{first.name}: built twice, the same bytes", flush=True)
     files = [sdist, plain]
 
     tester = environment(pythons[0], work / "tester", sdist)
