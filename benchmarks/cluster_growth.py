@@ -1,32 +1,40 @@
-"""Claim: bytes and messages a tree do not depend on the rows, so training scales until messages take longer than trees.
+"""Claim: a tree takes about 20 messages, whatever the rows, so training scales until messages take longer than trees.
 
     python benchmarks/cluster_growth.py [--rows 120000] [--trees 8] [--picture docs/pictures/cluster_growth.svg]
 
-What is measured, on this machine: the messages and bytes that each of 2 and 4 processes adds up per tree, the seconds
-of one message, the work of a tree by rows and sampled rows, and the work that a message makes for its worker. What is
-computed: the seconds of a tree as the sum of all, first for this machine, beside what was measured, then for clusters
-of other sizes with a given latency and bandwidth. The processes use the collective of training with Dask, without Dask.
+What is measured, on this machine, with 1, 2 and 4 workers: the messages of a tree with their sizes, the seconds of a
+tree and of a message, and the work of a tree by rows and sampled rows. Workers are processes, connected by the sockets
+that training on Dask, Spark and Ray uses, without these engines; and by MPI, where `mpiexec` is. What is computed: the
+seconds of a tree as the sum of all, first for this machine, beside what was measured, then for clusters of other sizes
+with a given latency and bandwidth. All tables are printed as Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import json
 import multiprocessing
 import os
+import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
+from measuring import cpu, machine
+from message_costs import ADD, ENGINES, GLANCE, Cost, Counting, Message, Network, cost_of
 from scipy.optimize import nnls
 
 import swaprank as sr
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import Floats
 from swaprank.cluster.formation import Listener
+from swaprank.cluster.mpi_training import MPICollective
 from swaprank.cluster.socket_collective import SocketCollective
-from swaprank.collective import ALONE, Collective
+from swaprank.collective import ALONE, Collective, allgather_json
+from swaprank.trees.document_sampling import make_glance
 from swaprank.trees.tree_rules import default_document_fraction
 
 N_FEATURES, QUERY_DOCUMENTS = 136, 120
@@ -34,6 +42,8 @@ SMALL, LARGE = 8, 8_000_000
 """Bytes of the messages that are timed."""
 SKIPPED = 2
 """Trees at the start, which load kernels and fill caches."""
+SIZES = (2, 4)
+"""Workers that are measured beside one."""
 ROWS = (10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000)
 WORKERS = (1, 4, 16, 64, 256, 1000)
 
@@ -53,21 +63,13 @@ class Measured(NamedTuple):
 
     seconds: float
     cpu_seconds: float
-    messages: float
-    bytes: float
+    messages: list[Message]
+    """Of all trees that are timed."""
     small_message: float
     """Seconds of a message of 8 bytes."""
     large_message: float
     """Seconds of a message of 8 MB."""
-
-
-class Network(NamedTuple):
-    """The network that connects workers."""
-
-    latency: float
-    """Seconds."""
-    bandwidth: float
-    """Bytes a second, of one worker."""
+    cpu_small_message: float
 
 
 class Work(NamedTuple):
@@ -82,41 +84,12 @@ class Work(NamedTuple):
         return self.constant + n_rows * (self.per_row + fraction * self.per_sampled_row)
 
 
-class Tree(NamedTuple):
-    """The messages of a tree, which do not depend on the rows."""
-
-    messages: float
-    bytes: float
-    overhead: float = 0.0
-    """Seconds of work that a message makes for each worker: copies, and threads that wake each other."""
-
-
-@final
-class Counting(Collective):
-    """Another collective, whose messages are counted; of the bytes, w workers each send 2 (w - 1) / w."""
-
-    def __init__(self, inner: Collective) -> None:
-        self.inner, self.rank, self.size = inner, inner.rank, inner.size
-        self.messages = self.bytes = 0
-
-    def add(self, values: Ints) -> None:
-        """See `Collective`."""
-        self._count(values.nbytes)
-        self.inner.add(values)
-
-    def add_own(self, values: Ints, ends: Ints) -> None:
-        """See `Collective`."""
-        self._count(values.nbytes // 2)
-        self.inner.add_own(values, ends)
-
-    def gather(self, values: Ints) -> Ints:
-        """See `Collective`."""
-        self._count(self.size * values.nbytes // 2)
-        return self.inner.gather(values)
-
-    def _count(self, n_bytes: int) -> None:
-        self.messages += 1
-        self.bytes += n_bytes
+def glance_bytes(n_rows: int, size: int) -> int:
+    """Of the message with the gradients of some documents; none of all documents."""
+    if default_document_fraction(n_rows) == 1.0:
+        return 0
+    mine = np.array([n_rows // size])
+    return 16 * make_glance(n_rows, 0, mine, mine // QUERY_DOCUMENTS).room
 
 
 def share(n_rows: int, rank: int, size: int) -> sr.Dataset:
@@ -132,10 +105,12 @@ def share(n_rows: int, rank: int, size: int) -> sr.Dataset:
 
 
 def work_of(collective: Collective, setting: Setting) -> Measured:
-    counting, ends = Counting(collective), list[tuple[float, float, int, int]]()
+    is_default = setting.document_fraction is None
+    counting = Counting(collective, glance_bytes(setting.n_rows, collective.size) if is_default else 0)
+    ends = list[tuple[float, float, int]]()
 
     def note(progress: sr.rankers.Progress) -> None:
-        ends.append((time.perf_counter(), time.process_time(), counting.messages, counting.bytes))
+        ends.append((time.perf_counter(), time.process_time(), len(counting.messages)))
 
     ranker = sr.LambdaMART(
         n_trees=setting.n_trees + SKIPPED,
@@ -144,14 +119,14 @@ def work_of(collective: Collective, setting: Setting) -> Measured:
         document_fraction=setting.document_fraction,
     )
     ranker.fit_shard(share(setting.n_rows, collective.rank, collective.size), {}, counting, callbacks=[note])
-    per_tree = np.diff(np.array(ends)[SKIPPED - 1 :], axis=0)
     # Others use the machine, too: the fastest tree is the least disturbed.
-    seconds, cpu_seconds = per_tree[:, :2].min(axis=0).tolist()
-    messages, n_bytes = per_tree[:, 2:].mean(axis=0).tolist()
-    return Measured(seconds, cpu_seconds, messages, n_bytes, *message_seconds(collective))
+    seconds, cpu_seconds = np.diff(np.array(ends)[SKIPPED - 1 :, :2], axis=0).min(axis=0).tolist()
+    messages = counting.messages[ends[SKIPPED - 1][2] : ends[-1][2]]
+    return Measured(seconds, cpu_seconds, messages, *message_seconds(collective))
 
 
-def message_seconds(collective: Collective) -> tuple[float, float]:
+def message_seconds(collective: Collective) -> tuple[float, float, float]:
+    """Seconds of a small and a large message, and the CPU time of a small one."""
     best = [np.inf, np.inf]
     for at, size in enumerate((SMALL, LARGE)):
         values = np.ones(size // 8, np.int64)
@@ -159,7 +134,11 @@ def message_seconds(collective: Collective) -> tuple[float, float]:
             start = time.perf_counter()
             collective.add(values)
             best[at] = min(best[at], time.perf_counter() - start)
-    return best[0], best[1]
+    start, values = time.process_time(), np.ones(1, np.int64)
+    for _ in range(1000):
+        collective.add(values)
+        values[:] = 1
+    return best[0], best[1], (time.process_time() - start) / 1000
 
 
 def worker(rank: int, work: Callable[[Collective, Any], Any], setting: Any, meeting: Any, results: Any) -> None:
@@ -192,76 +171,111 @@ def in_processes(size: int, setting: Any, work: Callable[[Collective, Any], Any]
     return [found[rank] for rank in range(size)]
 
 
+def by_mpiexec(size: int, setting: Setting) -> list[Measured]:
+    """The same training in processes of MPI; nothing if there is no `mpiexec`."""
+    mpiexec = shutil.which("mpiexec")
+    if mpiexec is None:
+        return []
+    command = [mpiexec, "-n", str(size), sys.executable, __file__, "--mpi-worker", json.dumps(setting)]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return [
+        Measured(seconds, used, [Message(*each) for each in sent], *of_one) for seconds, used, sent, *of_one in found
+    ]
+
+
+def work_by_mpi(setting: Setting) -> None:
+    collective = MPICollective()
+    found = allgather_json(collective, work_of(collective, setting))
+    if collective.rank == 0:
+        print(json.dumps(found))
+
+
+def print_table(name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A Markdown table; the first column has names."""
+    print(f"\n{name}:\n\n| {' | '.join(columns)} |\n|---|{'---:|' * (len(columns) - 1)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
 def measured_work(options: argparse.Namespace) -> Work:
     """Fit the seconds of a tree to the rows and the sampled rows of one process with one thread."""
     n = options.rows
     cases = [(n, 1.0), (n, 0.3), (n, 0.1), (n // 2, 1.0), (n // 2, 0.3), (n // 4, 1.0), (n // 4, 0.1)]
-    seconds = [work_of(ALONE, Setting(rows, part, options.trees, options.leaves)).seconds for rows, part in cases]
+    # CPU time, which other programs do not lengthen much.
+    seconds = [work_of(ALONE, Setting(rows, part, options.trees, options.leaves)).cpu_seconds for rows, part in cases]
     table = np.array([(1.0, rows, rows * part) for rows, part in cases])
     # Each case counts alike, whatever its size.
     fitted, _ = nnls(table / np.array(seconds)[:, None], np.ones(len(seconds)))
     work = Work(*fitted.tolist())
-    print("rows      sampled  s a tree  fitted")
-    for (rows, part), found in zip(cases, seconds, strict=True):
-        print(f"{rows:9,} {part:7.2f} {found:9.3f} {work.seconds(rows, part):7.3f}")
+    print_table(
+        "work",
+        ("Rows", "Fraction sampled", "CPU s a tree", "fitted"),
+        (
+            (f"{rows:,}", f"{part:g}", f"{found:.3f}", f"{work.seconds(rows, part):.3f}")
+            for (rows, part), found in zip(cases, seconds, strict=True)
+        ),
+    )
     print(
-        f"work of a thread: {work.constant * 1e3:.1f} ms a tree, {work.per_row * 1e9:.0f} ns a row, "
-        f"{work.per_sampled_row * 1e9:.0f} ns a sampled row\n"
+        f"\nWork of a thread: {work.constant * 1e3:.1f} ms a tree, {work.per_row * 1e9:.0f} ns a row, "
+        f"{work.per_sampled_row * 1e9:.0f} ns a sampled row."
     )
     return work
 
 
-def ring_seconds(n_bytes: float, n_workers: int, network: Network) -> float:
-    """A ring adds up in 2 (w - 1) steps, in which each worker sends 2 (w - 1) / w of the bytes."""
-    steps = 2 * (n_workers - 1)
-    return steps * network.latency + steps / n_workers * n_bytes / network.bandwidth
+def check_model(work: Work, options: argparse.Namespace) -> tuple[list[Message], float]:
+    """Compare the model with processes of this machine; returns the messages of all trees, and the work of a send."""
+    fraction, n_trees = default_document_fraction(options.rows), options.trees
+    setting = Setting(options.rows, None, n_trees, options.leaves)
+    rows, sent, send = list[tuple[str, ...]](), list[Message](), 0.0
+    for n_threads in (1, 2):
+        alone = work_of(ALONE, setting._replace(n_threads=n_threads))
+        by_model = f"{work.seconds(options.rows, fraction):.3f}" if n_threads == 1 else ""
+        name = f"one process, {n_threads} thread{'s' * (n_threads - 1)}"
+        rows.append((name, "1", "", "", "", "", "", f"{alone.seconds:.3f}", by_model, f"{alone.cpu_seconds:.3f}"))
+    for engine, run in {"sockets": in_processes, "MPI": by_mpiexec}.items():
+        for size in SIZES:
+            found: list[Measured] = run(size, setting)
+            if not found:
+                continue
+            rows.append(
+                (engine, str(size), *cells_of(found, engine, work.seconds(options.rows / size, fraction), n_trees))
+            )
+            if engine == "sockets":
+                send = min(each.cpu_small_message for each in found) / (size - 1)
+                sent = sent or found[0].messages
+    columns = ("Workers connected by", "Workers", "Messages a tree", "Steps", "MB that a worker sends", "8 bytes, ms")
+    print_table("measured", (*columns, "8 MB, ms", "s a tree", "by the model", "CPU s of a worker"), rows)
+    print(f"\nWork to send to another worker, by sockets: {send * 1e6:.0f} µs.")
+    return sent, send
 
 
-def logarithmic_seconds(n_bytes: float, n_workers: int, network: Network) -> float:
-    """As MPI adds up: the same bytes, in 2 log2(w) steps."""
-    steps = 2 * math.log2(n_workers)
-    return steps * network.latency + 2 * (n_workers - 1) / n_workers * n_bytes / network.bandwidth
+def cells_of(found: Sequence[Measured], engine: str, compute: float, n_trees: int) -> list[str]:
+    """A row about workers of this machine; compute: seconds of work of each."""
+    size, slowest = len(found), max(found, key=lambda each: each.seconds)
+    cost = Cost(*(each / n_trees for each in cost_of(slowest.messages, size, engine)))
+    large_bytes = ENGINES[engine](Message(ADD, LARGE), size).bytes
+    per_byte = (slowest.large_message - slowest.small_message) / large_bytes
+    busy = compute * max(1, size / (os.cpu_count() or 1))
+    return [
+        f"{len(slowest.messages) / n_trees:.1f}",
+        f"{cost.steps:.1f}",
+        f"{cost.bytes / 1e6:.1f}",
+        f"{slowest.small_message * 1e3:.2f}",
+        f"{slowest.large_message * 1e3:.1f}",
+        f"{slowest.seconds:.3f}",
+        f"{busy + cost.steps * slowest.small_message + cost.bytes * per_byte:.3f}",
+        f"{min(each.cpu_seconds for each in found):.3f}",
+    ]
 
 
-COLLECTIVES = {"ring (XGBoost's collective)": ring_seconds, "logarithmic steps (MPI)": logarithmic_seconds}
-
-
-def tree_seconds(
-    n_rows: float, n_workers: int, tree: Tree, work: Work, network: Network, n_threads: int, collective: str
-) -> float:
-    """The seconds of a tree: work, and messages, which take turns."""
-    compute = work.seconds(n_rows / n_workers, default_document_fraction(int(n_rows))) / n_threads
-    if n_workers == 1:
-        return compute
-    message = tree.overhead + COLLECTIVES[collective](tree.bytes / tree.messages, n_workers, network)
-    return compute + tree.messages * message
-
-
-def check_model(work: Work, options: argparse.Namespace) -> Tree:
-    """Compare the model with processes of this machine; returns what a tree sends."""
-    cores, fraction = os.cpu_count() or 1, default_document_fraction(options.rows)
-    sent = Tree(0, 0)
-    print("workers  messages  MB a tree  ms of 8 B  ms of 8 MB  s a tree  model  CPU s of a worker  model")
-    for size in (2, 4):
-        found = in_processes(size, Setting(options.rows, None, options.trees, options.leaves))
-        slowest = max(found, key=lambda each: each.seconds)
-        compute = work.seconds(options.rows / size, fraction)
-        overhead = (min(each.cpu_seconds for each in found) - compute) / slowest.messages
-        if size == 2:
-            sent = Tree(slowest.messages, slowest.bytes, max(0.0, overhead))
-        per_byte = (slowest.large_message - slowest.small_message) / (LARGE - SMALL)
-        messages = slowest.messages * slowest.small_message + slowest.bytes * per_byte
-        busy = compute + slowest.messages * sent.overhead
-        print(
-            f"{size:7} {slowest.messages:9.1f} {slowest.bytes / 1e6:10.1f} {slowest.small_message * 1e3:10.2f} "
-            f"{slowest.large_message * 1e3:11.1f} {slowest.seconds:9.3f} "
-            f"{busy * max(1, size / cores) + messages:6.3f} {min(each.cpu_seconds for each in found):18.3f} "
-            f"{busy:6.3f}"
-        )
-    threads = work_of(ALONE, Setting(options.rows, None, options.trees, options.leaves, 2)).seconds
-    print(f"one process with 2 threads: {threads:.3f} s a tree")
-    print(f"work of a message for each worker: {sent.overhead * 1e3:.2f} ms\n")
-    return sent
+def count_messages(options: argparse.Namespace) -> None:
+    """The messages of a tree by the rows; these do not depend on the speed of the machine."""
+    rows = []
+    for n_rows in options.counted:
+        first = in_processes(2, Setting(n_rows, None, options.trees, options.leaves))[0]
+        n_bytes = cost_of(first.messages, 2, "sockets").bytes / options.trees
+        rows.append((f"{n_rows:,}", f"{len(first.messages) / options.trees:.1f}", f"{n_bytes / 1e6:.1f}"))
+    print_table("messages", ("Rows, of 2 workers", "Messages a tree", "MB that a worker sends"), rows)
 
 
 def worker_bytes(n_rows: float) -> float:
@@ -270,53 +284,96 @@ def worker_bytes(n_rows: float) -> float:
     return n_rows * (padded + 70) + 1e6 * N_FEATURES + 100e6
 
 
-def print_growth(tree: Tree, work: Work, network: Network, n_threads: int) -> None:
+class Cluster(NamedTuple):
+    """What the seconds of a tree on a cluster are computed from."""
+
+    messages: Sequence[Message]
+    """Of so many trees."""
+    n_trees: int
+    work: Work
+    network: Network
+    n_threads: int
+
+    def tree_seconds(self, n_rows: int, size: int, engine: str) -> float:
+        """Work, and messages, which take turns."""
+        compute = self.work.seconds(n_rows / size, default_document_fraction(n_rows)) / self.n_threads
+        if size == 1:
+            return compute
+        glance = Message(GLANCE, glance_bytes(n_rows, size))
+        messages = [glance if each.kind == GLANCE else each for each in self.messages]
+        return compute + cost_of(messages, size, engine).seconds(self.network) / self.n_trees
+
+
+def print_growth(cluster: Cluster) -> None:
+    network = cluster.network
     print(
-        f"seconds a tree; {n_threads} threads a worker, {network.latency * 1e6:.0f} µs, "
-        f"{network.bandwidth * 8 / 1e9:.0f} Gbit/s; in brackets, GB of memory a worker"
+        f"\nComputed: seconds a tree; {cluster.n_threads} threads a worker, {network.latency * 1e6:.0f} µs a step, "
+        f"{network.bandwidth * 8 / 1e9:.0f} Gbit/s, {network.send * 1e6:.0f} µs to send to another worker; in "
+        "brackets, GB of memory a worker."
     )
-    for name in COLLECTIVES:
-        print(f"\n{name}\nrows            " + "".join(f"{size:>16,}" for size in WORKERS))
-        for rows in ROWS:
-            cells = []
-            for size in WORKERS:
-                seconds = tree_seconds(rows, size, tree, work, network, n_threads, name)
-                cells.append(f"{seconds:9.3f} ({worker_bytes(rows / size) / 1e9:4.0f})")
-            print(f"{rows:14,}  " + "".join(f"{cell:>16}" for cell in cells))
+    for engine in ENGINES:
+        rows = []
+        for n_rows in ROWS:
+            seconds = [cluster.tree_seconds(n_rows, size, engine) for size in WORKERS]
+            cells = [
+                f"{rounded(each)} ({worker_bytes(n_rows / size) / 1e9:,.0f})"
+                for each, size in zip(seconds, WORKERS, strict=True)
+            ]
+            best = int(np.argmin(seconds))
+            cells[best] = f"**{cells[best].replace(' ', '** ', 1)}"
+            rows.append((f"{n_rows / 1e6:,.0f} million rows", *cells))
+        print_table(
+            f"computed for {engine}",
+            (f"Connected by {engine}", "1 worker", *(f"{size:,}" for size in WORKERS[1:])),
+            rows,
+        )
 
 
-def draw(path: Path, tree: Tree, work: Work, network: Network, n_threads: int) -> None:
+def rounded(seconds: float) -> str:
+    """With three digits."""
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:#.3g}"
+
+
+def draw(path: Path, cluster: Cluster) -> None:
     from swaprank.rendering.figures import new_axes, save_figure
 
     axes = new_axes()
     workers: Floats = np.unique(np.round(np.geomspace(1, 1000, 60)))
     for rows, color in zip(ROWS, ("#9ecae1", "#4292c6", "#2171b5", "#08306b"), strict=True):
-        for name, style in zip(COLLECTIVES, ("-", "--"), strict=True):
-            seconds = [tree_seconds(rows, int(size), tree, work, network, n_threads, name) for size in workers]
+        for engine, style in zip(ENGINES, ("-", "--"), strict=True):
+            seconds = [cluster.tree_seconds(rows, int(size), engine) for size in workers]
             label = f"{rows:,} rows" if style == "-" else None
             axes.plot(workers, seconds, style, color=color, label=label)
     axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="seconds a tree")
-    axes.set_title("solid: a ring; dashed: logarithmic steps")
+    axes.set_title("solid: sockets; dashed: MPI")
     axes.legend()
     save_figure(axes, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rows", type=int, default=120_000)
+    options.add_argument("--counted", type=int, nargs="*", default=[30_000, 120_000, 699_600], help="rows")
     options.add_argument("--trees", type=int, default=8)
     options.add_argument("--leaves", type=int, default=63)
     options.add_argument("--threads", type=int, default=16, help="of each worker of the clusters that are computed")
     options.add_argument("--latency", type=float, default=50e-6, help="seconds")
     options.add_argument("--gigabits", type=float, default=10.0, help="a second")
     options.add_argument("--picture", type=Path)
+    options.add_argument("--mpi-worker", type=json.loads, help=argparse.SUPPRESS)
     given = options.parse_args(arguments)
-    network = Network(given.latency, given.gigabits * 1e9 / 8)
+    if given.mpi_worker:
+        work_by_mpi(Setting(*given.mpi_worker))
+        return
+    print(f"{cpu()}; {machine()}")
     work = measured_work(given)
-    tree = check_model(work, given)
-    print_growth(tree, work, network, given.threads)
+    messages, send = check_model(work, given)
+    count_messages(given)
+    network = Network(given.latency, given.gigabits * 1e9 / 8, send)
+    cluster = Cluster(messages, given.trees, work, network, given.threads)
+    print_growth(cluster)
     if given.picture is not None:
-        draw(given.picture, tree, work, network, given.threads)
+        draw(given.picture, cluster)
 
 
 if __name__ == "__main__":

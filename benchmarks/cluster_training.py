@@ -148,9 +148,8 @@ def main() -> None:
                     best[name][n_trees] = min(best[name][n_trees], time.perf_counter() - start)
     print(f"{options.queries:,} queries, {options.features} features, {options.workers} workers; {cpu()}")
     print(f"{machine('lightgbm', 'xgboost', 'distributed')}, load at the end {os.getloadavg()[0]:.1f}\n")
-    print(
-        f"| | s a tree | all of a training with {options.trees} trees, s | s a tree, times swaprank |\n|---|---:|---:|---:|"
-    )
+    print(f"| | s a tree | all of a training with {options.trees} trees, s | s a tree, times swaprank |")
+    print("|---|---:|---:|---:|")
     a_tree = {name: (each[options.trees] - each[SHORT]) / (options.trees - SHORT) for name, each in best.items()}
     for name, seconds in a_tree.items():
         print(f"| {name} | {seconds:.3f} | {best[name][options.trees]:.1f} | {seconds / a_tree['swaprank']:.2f} |")

@@ -33,7 +33,8 @@ from swaprank.cluster import Dask
 from swaprank.cluster.dask_supervisor import heartbeats
 
 N_WORKERS, N_TREES, SECONDS_A_TREE = 3, 30, 0.1
-SILENCE = 10.0
+SILENCE = 20.0
+"""Less, and workers on a busy machine are taken for lost, too."""
 NAME = f"sr{os.getpid() % 10_000}"
 """The beginning of the names of the bridge, the namespaces and their cables: at most 15 letters."""
 BRIDGE, NETWORK, PORT = f"{NAME}b", "10.231.77", 8786

@@ -25,6 +25,7 @@ _ADVICE = {
     "metric=sr.metrics.NDCG(10, gain=[0, 1, 3, 7]), with the gain of each label": "label_gain",
     "metric='ndcg@10', with the depth in the name; fit(metrics=[…]) measures more": "eval_at ndcg_eval_at",
     "metric='ndcg@10' is optimized; fit(metrics=[…]) is measured": "eval_metric loss_function",
+    "fit(…, cluster=swaprank.cluster.Dask(client)), or nothing: the current client of Dask is taken": "client",
     "fit(verbose=True) shows progress": "verbose verbosity silent verbose_eval",
     "fit(…, valid=…)": "eval_set valid_sets evals",
     "fit(valid={'name': data})": "eval_names valid_names",

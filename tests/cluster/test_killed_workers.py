@@ -4,15 +4,17 @@ has every moment at which a worker may be lost, in threads."""
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import dask
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, Future, LocalCluster
 
 import swaprank as sr
-from swaprank.cluster import Dask
+from swaprank.cluster import Dask, dask_placement
 
 pytestmark = [
     pytest.mark.slow,
@@ -70,3 +72,25 @@ def test_training_goes_on_when_workers_are_killed_or_stopped(client: Client, tmp
     finally:
         os.kill(stopped, signal.SIGCONT)
     assert saved(ranker, tmp_path) == alone
+
+
+def test_a_worker_may_end_when_it_has_got_data_of_the_client(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone, killed, computed = saved(make().fit(TRAIN, valid=VALI), tmp_path), list[int](), dask_placement._wait
+
+    def kill_when_computed(connected: Client, futures: Sequence[Future], *others: Any) -> None:
+        computed(connected, futures, *others)
+        if not killed:
+            (holder,) = connected.who_has(futures[:1])[futures[0].key]
+            killed.append(connected.run(os.getpid, workers=[holder])[holder])
+            os.kill(killed[0], signal.SIGKILL)
+            # Until the scheduler knows.
+            while futures[0].status == "finished":
+                time.sleep(0.05)
+
+    client.wait_for_workers(2)
+    parts = sr.Parts([TRAIN.subset(slice(number, None, 4)) for number in range(4)])
+    monkeypatch.setattr(dask_placement, "_wait", kill_when_computed)
+    assert saved(make().fit(parts, valid=VALI), tmp_path) == alone
+    assert killed

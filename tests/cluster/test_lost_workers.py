@@ -97,5 +97,5 @@ def test_only_so_many_are_lost(tmp_path: Path, alone: bytes) -> None:
     with pytest.raises(ClusterError, match=r"worker 2 of 3 \(d\) has ended. \d trees? \w+ finished: call fit again"):
         make().fit(parts(), valid=VALI, cluster=Threads("abcd", harms, max_restarts=1), checkpoint=file)
     assert saved(make().fit(parts(), valid=VALI, cluster=Threads("ab"), checkpoint=file), tmp_path) == alone
-    with pytest.raises(ClusterError, match=r"worker 1 of 2 \(b\) has ended. 0 trees were finished, but not kept"):
+    with pytest.raises(ClusterError, match=r"worker 1 of 2 \(b\) has ended\.$"):
         make().fit(parts(), cluster=Threads("ab", [("b", 0, False)], max_restarts=0))

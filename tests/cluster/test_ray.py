@@ -142,6 +142,14 @@ def test_what_is_wrong_is_said() -> None:
         sr.ray.fit(ranker, train, **COLUMNS, n_workers=3)
     with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
         sr.ray.fit(sr.RankNet(), train, **COLUMNS)
+    wrong: dict[str, Any]
+    for wrong in ({"n_workers": 0}, {"cpus_per_worker": 0.5}, {"max_restarts": -1}):
+        with pytest.raises(sr.errors.ParameterError, match=f"{min(wrong)} must be a whole number from [01]; found"):
+            sr.ray.fit(ranker, train, **COLUMNS, **wrong)
+    with pytest.raises(sr.errors.ParameterError, match="silence must be a number of seconds above 0; found 0"):
+        sr.ray.fit(ranker, train, **COLUMNS, silence=0)
+    with pytest.raises(sr.errors.DataError, match=r"rows of Ray: train with swaprank\.ray\.fit"):
+        ranker.fit(train, "clicked", qid="query")
     with pytest.raises(sr.errors.DataError, match="column 'clicked' has rows without a value"):
         sr.ray.fit(ranker, rows_of(TRAIN.assign(clicked=TRAIN["clicked"].where(TRAIN["id"] != 7))), **COLUMNS)
     one = VALI[VALI["query"] == "q1003"]

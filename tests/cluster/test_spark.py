@@ -12,6 +12,7 @@ import pytest
 
 import swaprank as sr
 import swaprank.spark
+from swaprank.cluster import spark_launcher
 from tests.cluster.engine_data import COLUMNS, NUMBERS, TRAIN, VALI, ancestors, dataset, saved
 
 pyspark: Any = pytest.importorskip("pyspark", reason="PySpark is not installed")
@@ -132,6 +133,21 @@ def test_a_killed_task_ends_in_the_same_model(frames: tuple[Any, Any], tmp_path:
     assert saved(fitted, tmp_path) == saved(alone, tmp_path)
 
 
+def test_the_name_of_a_local_machine_may_lead_elsewhere(spark: Any, frames: tuple[Any, Any]) -> None:
+    context, conf = spark.sparkContext, spark.sparkContext.getConf()
+    elsewhere = conf.set("spark.driver.host", "192.0.2.1").set("spark.driver.bindAddress", "127.0.0.1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(context), "getConf", lambda self: elsewhere)
+        assert sr.spark.fit(boosted(), frames[0], **COLUMNS, n_workers=2).n_rounds_ == 4
+
+
+def test_a_task_that_cannot_reach_the_driver_says_so(frames: tuple[Any, Any]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark_launcher, "_driver_addresses", lambda context: ("127.0.0.2", "127.0.0.1"))
+        with pytest.raises(sr.errors.ClusterError, match=r"the driver at 127\.0\.0\.2:.*spark\.driver\.host"):
+            sr.spark.fit(boosted(), frames[0], **COLUMNS, n_workers=2)
+
+
 def task_process() -> int:
     """The Python process of a task that trains: another one of PySpark has no threads."""
     for folder in Path("/proc").glob("[0-9]*"):
@@ -158,6 +174,14 @@ def test_what_is_wrong_is_said(spark: Any, frames: tuple[Any, Any]) -> None:
         sr.spark.fit(ranker, train, **COLUMNS, n_workers=3)
     with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
         sr.spark.fit(sr.RankNet(), train, **COLUMNS)
+    with pytest.raises(sr.errors.ParameterError, match="n_workers must be a whole number from 1; found 0"):
+        sr.spark.fit(ranker, train, **COLUMNS, n_workers=0)
+    with pytest.raises(sr.errors.DataError, match="the training data has no rows"):
+        sr.spark.fit(ranker, train.where("1 = 0"), **COLUMNS)
+    with pytest.raises(sr.errors.DataError, match=r"rows of Spark: train with swaprank\.spark\.fit"):
+        ranker.fit(train, "clicked", qid="query")
+    with pytest.raises(sr.errors.DataError, match=r"score with swaprank\.spark\.transform"):
+        boosted().fit(dataset(TRAIN)).predict(train)
     missing = train.withColumn("clicked", functions.when(train.id != 7, train.clicked))
     with pytest.raises(sr.errors.DataError, match=r"Spark partition \d: column 'clicked' has rows without a value"):
         sr.spark.fit(ranker, missing, **COLUMNS)

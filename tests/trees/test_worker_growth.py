@@ -17,7 +17,7 @@ from swaprank.models.forest import ARRAYS, Forest
 from swaprank.trees import boosting, document_sampling
 from swaprank.trees.boosting import Booster
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints
-from swaprank.trees.document_sampling import Sample, draw_sample, sampled_fraction
+from swaprank.trees.document_sampling import Sample, draw_sample, make_glance, sampled_fraction
 from swaprank.trees.worker_sums import WorkerSums, column_owners
 from swaprank.trees.workspace import N_RECOUNTED
 from tests.trees.test_growing import Fixed, leaf_numbers, naive_best, random_problem, rules
@@ -281,3 +281,25 @@ def test_a_large_sample_is_smaller_than_it_should_be(monkeypatch: pytest.MonkeyP
     assert samples[0].n_total == pytest.approx(500, rel=0.2)
     # As with a fraction of the documents, fewer sampled ones are enough for a leaf.
     assert len(tree.leaf_value) == 20
+
+
+@pytest.mark.parametrize("room", [0, 1, 40])
+def test_workers_that_find_more_gradients_than_there_is_room_for_send_them_again(
+    room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(*random_problem(3, n=400, d=5))
+    options: dict[str, Any] = {"document_fraction": 0.4, "n_leaves": 8, "min_docs_in_leaf": 5, "n_trees": 3}
+    expected = problem.grow(1, **options)[0]
+    monkeypatch.setattr(boosting, "make_glance", lambda *sizes: make_glance(*sizes)._replace(room=room))
+    for trees in problem.grow(3, **options):
+        assert_same(trees, expected)
+
+
+def test_a_look_at_some_gradients_is_small_however_many_queries_there_are() -> None:
+    for n_workers in (2, 16, 256):
+        n_rows, n_queries = np.full(n_workers, 10**10 // n_workers), np.full(n_workers, 10**8 // n_workers)
+        glance = make_glance(10**10, 7, n_rows, n_queries)
+        # A document is found with this probability, independently of those of other queries.
+        found = np.random.default_rng(n_workers).poisson(n_rows / glance.every, (1000, n_workers))
+        assert (found <= glance.room).all()
+        assert glance.room < 2.1 * 10**10 / n_workers / glance.every + 40

@@ -40,6 +40,7 @@ class Dask(Launcher):
     def __init__(self, client: Any = None, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
         super().__init__(max_restarts=max_restarts, silence=silence)
         self._given = client
+        self._had_workers = False
 
     @property
     def client(self) -> Any:
@@ -48,7 +49,8 @@ class Dask(Launcher):
 
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
         """See `Launcher`."""
-        return place(self.client, train, valid, without, self.silence)
+        again, self._had_workers = self._had_workers, True
+        return place(self.client, train, valid, without, self.silence, again)
 
     def start(self, job: Job, placement: Placement) -> Team:
         """See `Launcher`."""

@@ -1,6 +1,6 @@
 """Divide the parts among the workers of a Dask cluster: training parts stay where they are, others go in turns."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from threading import Thread
@@ -15,14 +15,20 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError, Wording
 
 
-def place(client: Any, train: Parts, valid: Mapping[str, Parts], without: Collection[str], silence: float) -> Placement:
-    """Compute the parts that are not files, and divide all parts among the workers."""
+def place(
+    client: Any, train: Parts, valid: Mapping[str, Parts], without: Collection[str], silence: float, again: bool
+) -> Placement:
+    """Compute the parts that are not files, and divide all parts among the workers.
+
+    See `Launcher.place`; again: There were workers before.
+    """
     from distributed import KilledWorker
 
     if without:
         _forget_silent(client, without, silence)
     try:
-        by_worker = _training_parts(client, train, without, silence)
+        present = _worker_addresses(client, without, silence if again else 0.0)
+        by_worker = _training_parts(client, train, present, without, silence)
         workers = sorted(by_worker)
         sets = {
             name: _available(client, _in_turns(each, len(workers)), f"the set '{name}'", silence)
@@ -43,16 +49,17 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts], without: Collec
 
 def _forget_silent(client: Any, lost: Collection[str], silence: float) -> None:
     """Let the scheduler forget workers that it does not hear, either: what they had is then computed again."""
-    last = heartbeats(client)
+    last = heartbeats(client, silence)
     for worker in lost:
         if worker in last and max(last.values()) - last[worker] > silence / 2:
             with suppress(Exception):  # It has forgotten it meanwhile.
                 client.sync(client.scheduler.unregister, address=worker, stimulus_id=f"swaprank-silent-{worker}")
 
 
-def _training_parts(client: Any, train: Parts, without: Collection[str], silence: float) -> dict[str, list[DataPart]]:
-    """Files in turns to all workers, and values to those that have them."""
-    present = sorted(_worker_addresses(client, without, silence))
+def _training_parts(
+    client: Any, train: Parts, present: Sequence[str], without: Collection[str], silence: float
+) -> dict[str, list[DataPart]]:
+    """Files in turns to all workers that are present, and values to those that have them."""
     available = _available(client, train, "the training data", silence)
     if available[0].is_file:
         return {worker: available[n :: len(present)] for n, worker in enumerate(present[: len(available)])}
@@ -77,14 +84,15 @@ def _in_turns(parts: Parts, n_workers: int) -> Parts:
     return Parts([first.value.subset(slice(turn, None, n_parts)) for turn in range(n_parts)])
 
 
-def _worker_addresses(client: Any, without: Collection[str], silence: float) -> list[str]:
-    end = monotonic() + silence
+def _worker_addresses(client: Any, without: Collection[str], seconds: float) -> list[str]:
+    """All workers; if there are none, those that Dask has within so many seconds."""
+    end = monotonic() + seconds
     while True:
         found = [worker for worker in heartbeats(client) if worker not in without]
         if found:
-            return found
+            return sorted(found)
         # Dask starts workers again that ended, if they were started so.
-        if not without or monotonic() > end:
+        if monotonic() >= end:
             raise ClusterError(
                 "the Dask cluster has no workers: start some",
                 Wording(", or wait for them with client.wait_for_workers(1)", ""),
@@ -99,36 +107,43 @@ def _available(client: Any, parts: Parts, where: str, silence: float) -> list[Da
         return list(parts.parts)
     supervisor = Supervisor(client, None, silence)
     values = [part.value for part in parts.parts]
-    futures = client.compute(
-        [_scattered(client, value, supervisor) if isinstance(value, Dataset) else value for value in values]
-    )
+    futures = client.compute([_sent(client, value, supervisor) for value in values])
     sizes = client.map(_n_documents, futures, pure=False)
     try:
         _wait(client, sizes, supervisor, silence)
+        # A worker may be lost after it has computed them.
+        n_documents = _supervised(lambda: client.gather(sizes), supervisor)
     except CancelledError:
         if not any(isinstance(value, Dataset) for value in values):
             raise
         # They are here still.
         raise LostWorkersError((), "a worker of the Dask cluster was lost with data of the client.") from None
     computed = [part._replace(value=future) for part, future in zip(parts.parts, futures, strict=True)]
-    found = [part for part, size in zip(computed, sizes, strict=True) if size.result()]
+    found = [part for part, number in zip(computed, n_documents, strict=True) if number]
     if not found:
         raise DataError(f"{where} has no documents: all of its {len(parts):,} parts are empty.")
     return found
 
 
-def _scattered(client: Any, value: Dataset, supervisor: Supervisor) -> Any:
-    """The future of data of this process; Dask alone would wait for a worker that is stopped."""
+def _sent(client: Any, value: Any, supervisor: Supervisor) -> Any:
+    """Data of this process as a future; other values are of Dask already."""
+    if isinstance(value, Dataset):
+        return _supervised(lambda: client.scatter(value, hash=False), supervisor)
+    return value
+
+
+def _supervised(call: Callable[[], Any], supervisor: Supervisor) -> Any:
+    """What a call of Dask returns that alone would wait for a worker that is stopped."""
     # In a thread of its own, which is left behind in that case.
     done: Future[Any] = Future()
 
-    def scatter() -> None:
+    def run() -> None:
         try:
-            done.set_result(client.scatter(value, hash=False))
+            done.set_result(call())
         except BaseException as error:
             done.set_exception(error)
 
-    Thread(target=scatter, daemon=True, name="swaprank-scatter").start()
+    Thread(target=run, daemon=True, name="swaprank-call").start()
     while True:
         try:
             return done.result(CHECK_SECONDS)
@@ -156,7 +171,7 @@ def _wait(client: Any, futures: Sequence[Any], supervisor: Supervisor, silence: 
                 future.result()
         _check(supervisor)
         # Dask computes again what was lost, and a nanny restarts a worker, both within seconds.
-        if heartbeats(client) and all(future.status != "lost" for future in futures):
+        if heartbeats(client, silence) and all(future.status != "lost" for future in futures):
             last_good = monotonic()
         elif monotonic() - last_good > silence:
             raise CancelledError("they were not computed again")

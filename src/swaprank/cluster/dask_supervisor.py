@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any, final
 
+from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.errors import ClusterError
 
 CHECK_SECONDS = 1.0
 _ANSWER_SECONDS = 20.0
+"""For an answer of the scheduler, or longer if workers may be silent for longer."""
 
 
 @final
@@ -35,7 +37,7 @@ class Supervisor:
         """
         if not now and monotonic() - self._checked < CHECK_SECONDS:
             return self._lost
-        present = heartbeats(self._client)
+        present = heartbeats(self._client, self._silence)
         time = self._checked = monotonic()
         watched = list(present) if self._workers is None else self._workers
         for worker in watched:
@@ -49,11 +51,13 @@ class Supervisor:
         return self._lost
 
 
-def heartbeats(client: Any) -> dict[str, float]:
+def heartbeats(client: Any, silence: float = SILENCE_SECONDS) -> dict[str, float]:
     """The time of the last heartbeat of each worker, by the clock of the scheduler."""
     try:
         # The client's own list of workers may be some seconds old.
-        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
+        seconds = max(silence, _ANSWER_SECONDS)
+        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=seconds)
     except Exception as error:
-        raise ClusterError(f"the Dask scheduler does not answer: {error or type(error).__name__}.") from error
+        why = str(error).rstrip(".") or type(error).__name__
+        raise ClusterError(f"the Dask scheduler does not answer: {why}.") from error
     return {worker: float(state["last_seen"]) for worker, state in found["workers"].items()}

@@ -23,13 +23,14 @@ MPI needs none of this: `mpiexec` starts all processes, and each of them is its 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.cluster.worker_task import Broken, Job, Message, WorkerResult
-from swaprank.errors import ClusterError
+from swaprank.errors import ClusterError, ParameterError
 
 
 class Placement(NamedTuple):
@@ -87,6 +88,12 @@ class Team(ABC):
         """Nobody waits for the tasks: `Workplace.cancelled` is true from now on. It must not hang or raise."""
 
 
+def check_number(name: str, value: Any, least: int) -> None:
+    """Raise ParameterError for what is no whole number, or too small."""
+    if not isinstance(value, Integral) or value < least:
+        raise ParameterError(f"{name} must be a whole number from {least}; found {value!r}.")
+
+
 class Launcher(ABC):
     """An engine that starts workers; `fit` takes it as `cluster`.
 
@@ -97,6 +104,9 @@ class Launcher(ABC):
     """
 
     def __init__(self, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
+        check_number("max_restarts", max_restarts, 0)
+        if not silence > 0:
+            raise ParameterError(f"silence must be a number of seconds above 0; found {silence!r}.")
         self.max_restarts, self.silence = max_restarts, silence
 
     @abstractmethod

@@ -13,12 +13,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, final
 
 from swaprank.cluster.arrow_rows import RowColumns, Rows, check_queries, dataset_of
-from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team
+from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team, check_number
 from swaprank.cluster.parts import DataPart, Parts
 from swaprank.cluster.ray_rows import divided, joined
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
-from swaprank.cluster.worker_task import Broken, Job, Message, WorkerResult, Workplace, train_shard
+from swaprank.cluster.worker_task import Job, Message, Workplace, train_shard
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError, Hint
 
@@ -59,6 +59,9 @@ class Ray(Launcher):
         silence: float = SILENCE_SECONDS,
     ) -> None:
         super().__init__(max_restarts=max_restarts, silence=silence)
+        if n_workers is not None:
+            check_number("n_workers", n_workers, 1)
+        check_number("cpus_per_worker", cpus_per_worker, 1)
         self._n_workers, self._cpus = n_workers, cpus_per_worker
         self._divided: dict[tuple[int, int], list[Pieces]] = {}
 
@@ -174,7 +177,7 @@ class RayTeam(Team):
     def _outcome(self, rank: int) -> Outcome:
         errors = self._ray.exceptions
         try:
-            found: WorkerResult | Broken = self._ray.get(self._tasks[rank])
+            found: Outcome = self._ray.get(self._tasks[rank])
         except errors.RayTaskError as error:
             return error.cause if isinstance(error.cause, BaseException) else ClusterError(str(error))
         except errors.RayError as error:
@@ -211,8 +214,11 @@ class RayWorker:
         self._n_threads = n_threads
         self._messages: SimpleQueue[Message | None] = SimpleQueue()
 
-    def train(self, job: Job, shard: Shard) -> WorkerResult | Broken:
-        """The task: it takes its rows from the object store, and trains."""
+    def train(self, job: Job, shard: Shard) -> Outcome:
+        """The task: it takes its rows from the object store, and trains.
+
+        Errors are returned: Ray would print those that are raised by workers that nobody asks any more.
+        """
         try:
             train = [_loaded(part, shard, "the training data") for part in shard.train]
             sets = {
@@ -221,6 +227,8 @@ class RayWorker:
             }
             workplace = _RayWorkplace(shard.rank, self._n_threads, self._messages)
             return train_shard(job, shard._replace(train=train, valid=sets), workplace)
+        except Exception as error:
+            return error
         finally:
             self._messages.put(None)
 

@@ -53,16 +53,27 @@ def divided(rows: Rows, n_workers: int) -> tuple[list[list[Any]], list[int]]:
 
     split = ray.remote(_split).options(num_returns=n_workers + 1)
     of_blocks = [split.remote(block, rows.columns, n_workers) for block in rows.data.to_arrow_refs()]
-    try:
-        counts = ray.get([counts for *_, counts in of_blocks])
-    except ray.exceptions.RayTaskError as error:
-        raise error.cause if isinstance(error.cause, Exception) else error from None
+    counts = ray.get([counts for *_, counts in of_blocks])
+    for each in counts:
+        if isinstance(each, DataError):
+            raise each
     tables = [[pieces[worker] for pieces in of_blocks] for worker in range(n_workers)]
     return tables, [sum(of_worker) for of_worker in zip([0] * n_workers, *counts, strict=True)]
 
 
 def _split(block: Any, columns: RowColumns, n_workers: int) -> list[Any]:
-    """The rows of each worker in a block, and their numbers; a block without rows may lack columns, too."""
+    """The rows of each worker in a block, and their numbers or an error.
+
+    Ray would report an error that is raised once more for each worker, whose rows nobody asks for.
+    """
+    try:
+        return _rows_of_workers(block, columns, n_workers)
+    except DataError as error:
+        return [None] * n_workers + [error]
+
+
+def _rows_of_workers(block: Any, columns: RowColumns, n_workers: int) -> list[Any]:
+    """The rows of each worker, and their numbers; a block without rows may lack columns, too."""
     from swaprank.data.document_places import query_keys
     from swaprank.data.frames import split_columns
 

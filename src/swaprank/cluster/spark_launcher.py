@@ -10,6 +10,7 @@ again. Spark chooses the executors.
 """
 
 import os
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ import numpy as np
 from swaprank.arrays import Ints
 from swaprank.cluster.arrow_rows import RowColumns, Rows, evened, whole_queries
 from swaprank.cluster.driver_port import DriverConnection, DriverPort
-from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team
+from swaprank.cluster.launcher import Gone, Launcher, Outcome, Placement, Team, check_number
 from swaprank.cluster.parts import DataPart, Parts
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
@@ -34,6 +35,7 @@ from swaprank.collective import Collective
 from swaprank.errors import ClusterError, DataError, Hint
 
 _TRAIN = "the training data"
+_LOOPBACK = "127.0.0.1"
 _EXECUTOR_SECONDS = 60.0
 """For executors that are about to start."""
 _STOP_SECONDS = 10.0
@@ -62,6 +64,8 @@ class Spark(Launcher):
         silence: float = SILENCE_SECONDS,
     ) -> None:
         super().__init__(max_restarts=max_restarts, silence=silence)
+        if n_workers is not None:
+            check_number("n_workers", n_workers, 1)
         self._session, self._n_workers = session, n_workers
 
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
@@ -120,9 +124,8 @@ class SparkTeam(Team):
         frames += [parts[0].value for parts in shard.valid.values() if isinstance(parts[0].value, Rows)]
         sets = {name: None if isinstance(parts[0].value, Rows) else parts for name, parts in shard.valid.items()}
         frame = arranged(frames, shard.size)
-        conf = self._context.getConf()
-        host = conf.get("spark.driver.host")
-        self._port = DriverPort(conf.get("spark.driver.bindAddress", host), job.secret, shard.size)
+        host, bound = _driver_addresses(self._context)
+        self._port = DriverPort(bound, job.secret, shard.size)
         task = _task(job, [rows.columns for rows in frames], sets, (host, self._port.number))
         self._error: BaseException | None = None
         self._ended: float | None = None
@@ -139,9 +142,9 @@ class SparkTeam(Team):
         outcomes = self._port.outcomes()
         if self._ended is None or monotonic() - self._ended < _LAST_WORDS_SECONDS:
             return outcomes
-        if self._error is not None and not any(map(self._port.has_met, range(len(outcomes)))):
-            # Nobody has started: it is an error of the data frame, or of Spark.
-            return [self._error] * len(outcomes)
+        if not any(map(self._port.has_met, range(len(outcomes)))):
+            # Nobody has started: it is an error of the data frame, or of Spark, which starts no task for no rows.
+            return [self._error or DataError(f"{_TRAIN} has no rows.")] * len(outcomes)
         return [
             each if each is not None or self._port.has_met(rank) else Gone("has ended")
             for rank, each in enumerate(outcomes)
@@ -167,9 +170,25 @@ class SparkTeam(Team):
             self._context.setJobGroup(self._job.session, "swaprank training", interruptOnCancel=True)
             frame.mapInArrow(task, "nothing int", barrier=True).collect()
         except BaseException as error:
-            self._error = error
+            self._error = _said_by_task(error) or error
         self._ended = monotonic()
         self._port.wake()
+
+
+def _driver_addresses(context: Any) -> tuple[str, str]:
+    """Where tasks find the driver, and where it listens."""
+    if context._jsc.sc().isLocal():
+        # Tasks are on this machine, whose name may lead elsewhere: users then set the address to bind to, only.
+        return _LOOPBACK, _LOOPBACK
+    conf = context.getConf()
+    host = conf.get("spark.driver.host")
+    return host, conf.get("spark.driver.bindAddress", host)
+
+
+def _said_by_task(error: BaseException) -> ClusterError | None:
+    """The ClusterError of a task that could not tell the driver, from Spark's report."""
+    found = re.search(r"swaprank\.errors\.ClusterError: (.*)", str(error))
+    return ClusterError(found[1]) if found else None
 
 
 def _inheriting_thread(target: Callable[..., None], *arguments: Any) -> Thread:
@@ -212,8 +231,14 @@ def train_on_rows(
 
     context = BarrierTaskContext.get()
     workers = BarrierCollective(context)
-    host = context.getTaskInfos()[workers.rank].address.rpartition(":")[0]
-    connection = DriverConnection(driver, job.secret, workers.rank, host)
+    host = context.getTaskInfos()[workers.rank].address.rpartition(":")[0] if driver[0] != _LOOPBACK else _LOOPBACK
+    try:
+        connection = DriverConnection(driver, job.secret, workers.rank, host)
+    except OSError as error:
+        raise ClusterError(
+            f"Spark task {workers.rank} on {host} cannot reach the driver at {driver[0]}:{driver[1]}, the address of "
+            f"spark.driver.host: {error}. Let executors connect to any port of that address."
+        ) from None
     try:
         with TemporaryDirectory(prefix="swaprank-", dir=_local_folder()) as folder:
             shard = _shard(batches, columns, valid, workers, Path(folder))

@@ -66,6 +66,8 @@ def train_on_cluster(
                     lost.update(error.workers)
                     events.notice(f"{error} Training goes on from {events.n_rounds:,} finished rounds.")
         except ClusterError as error:
+            if not events.n_rounds:
+                raise
             raise ClusterError(error, " ", *_advice(events.n_rounds, job)) from error
     raise AssertionError
 

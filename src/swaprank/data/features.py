@@ -8,7 +8,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features
 from swaprank.data.categories import Categories, categorical_positions, encoded, listed, recoded
 from swaprank.data.dense_features import DenseFeatures, dense
-from swaprank.data.frames import feature_columns, is_frame
+from swaprank.data.frames import check_not_distributed, feature_columns, is_frame
 from swaprank.data.matching import check_count, checked_names, numbered_names
 from swaprank.data.precision import check_precision, sampled_rows
 from swaprank.data.stored_features import StoredFeatures
@@ -132,6 +132,7 @@ def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None) -
     except ValueError:
         raise DataError(THE_DATA, " must be a table of numbers with rows of equal length.") from None
     if given.ndim != 2:
+        check_not_distributed(X)
         raise DataError(
             THE_DATA,
             f" must have two dimensions, documents x features; found shape {given.shape}.",

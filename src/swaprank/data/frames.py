@@ -146,6 +146,7 @@ def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str
     (['bm25'], array([0., 1.]), array(['a', 'a'], dtype='<U1'))
     """
     if not is_frame(frame):
+        check_not_distributed(frame)
         role, name = next(iter(by_role.items()))
         raise DataError(f"{role}='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
     table = _table(_with_index(frame, by_role.values()))
@@ -169,6 +170,16 @@ def is_frame(X: Any) -> bool:
     import narwhals as nw
 
     return nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_polars_lazyframe(X) or _is_record_batch(X)
+
+
+def check_not_distributed(X: Any) -> None:
+    """Raise DataError for rows of Spark and of Ray, which functions of their own take."""
+    for engine, of_engine in {"spark": "pyspark.sql", "ray": "ray.data"}.items():
+        if type(X).__module__.startswith(of_engine):
+            raise DataError(
+                f"X is rows of {engine.title()}: train with swaprank.{engine}.fit(ranker, data, label=…, qid=…), and "
+                f"score with swaprank.{engine}.transform(ranker, data)."
+            )
 
 
 def _is_record_batch(X: Any) -> bool:

@@ -70,7 +70,7 @@ class Glance(NamedTuple):
     every: int
     seed: int
     room: int
-    """The most that a worker may find."""
+    """The most that a worker finds, unless it is very unlucky."""
 
 
 class Rates(NamedTuple):
@@ -181,7 +181,10 @@ def sampled_fraction(wanted: float, n_documents: int) -> float:
 def make_glance(n_documents: int, seed: int, n_rows: Ints, n_queries: Ints) -> Glance:
     """A look at about `_THRESHOLD_SAMPLE` of so many documents; n_rows, n_queries: of each worker."""
     every = max(1, n_documents // _THRESHOLD_SAMPLE)
-    return Glance(every, seed, int((n_rows // every + n_queries).max()))
+    expected = n_rows / every
+    # The number of each query is one of two: its variance is at most 1/4, and at most its mean.
+    deviation = np.sqrt(np.minimum(n_queries / 4, expected))
+    return Glance(every, seed, int(np.ceil(expected + 5 * deviation).max()) + 1)
 
 
 def total_sums(
@@ -205,18 +208,30 @@ def total_sums(
     if glance is None:
         collective.add(sums)
     else:
-        found = some_gradients(grad, hess, taken, places, glance)
-        slots = np.zeros((2, glance.room))
-        slots[:, : found.shape[1]] = found
-        rows = collective.gather(np.concatenate((sums, [found.shape[1]], slots.view(np.int64).reshape(-1))))
-        n_sums, numbers = len(sums), rows[:, len(sums)].tolist()
-        of_workers = np.ascontiguousarray(rows[:, n_sums + 1 :]).view(np.float64).reshape(-1, 2, glance.room)
-        sums = rows[:, :n_sums].sum(axis=0)
-        some = np.concatenate([each[:, :number] for each, number in zip(of_workers, numbers, strict=True)], axis=1)
+        some, all_sums = gather_with(collective, some_gradients(grad, hess, taken, places, glance), glance.room, sums)
+        sums = all_sums.sum(axis=0)
     if sums[1] > 0:
         raise DataError(DIVERGED)
     gradient, hessian = rounded_sums(sums[2:].reshape(2, N_LIMBS)).tolist()
     return Totals(int(sums[0]), gradient, hessian), some
+
+
+def gather_with(collective: Collective, found: Floats, room: int, others: Ints) -> tuple[Floats, Ints]:
+    """The columns of all workers' (2, n) arrays, and a row of other integers of each worker, in one message.
+
+    If one has found more than there is room for, there is another message.
+    """
+    n_others = len(others)
+    while True:
+        slots = np.zeros((2, room))
+        slots[:, : found.shape[1]] = found[:, :room]
+        rows = collective.gather(np.concatenate((others, [found.shape[1]], slots.view(np.int64).reshape(-1))))
+        numbers = rows[:, n_others].tolist()
+        if max(numbers) <= room:
+            of_workers = np.ascontiguousarray(rows[:, n_others + 1 :]).view(np.float64).reshape(-1, 2, room)
+            some = [each[:, :number] for each, number in zip(of_workers, numbers, strict=True)]
+            return np.concatenate(some, axis=1), rows[:, :n_others]
+        room = max(numbers)
 
 
 def smoothed_l2(l2: float, leaf_smoothing: float, totals: Totals) -> float:

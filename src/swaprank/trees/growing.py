@@ -136,6 +136,9 @@ def record_split(chosen: int, work: Workspace, tree: Tree) -> None:
 def choose_leaves(next_leaf: int, limits: Limits, work: Workspace) -> None:
     """List the leaves that are divided at once: one, or with workers those that the tree probably splits next.
 
+    In a leaf that is in doubt or refuted, and not among them, the documents in every bin are counted: then its best
+    split is certain. If there is no room for so many leaves, the sides of their best splits are counted.
+
     next_leaf: The one that has to be; -1 if none has.
     """
     work.sizes[N_CHOSEN] = work.sizes[N_CHECKED] = work.sizes[N_RECOUNTED] = 0
@@ -143,13 +146,16 @@ def choose_leaves(next_leaf: int, limits: Limits, work: Workspace) -> None:
         work.sizes[N_CHOSEN], work.chosen[0] = 1, next_leaf
     elif next_leaf >= 0:
         choose_ahead(next_leaf, limits, work)
-        for leaf in range(2 * work.sizes[N_USED] + 1):
-            if work.leaves[leaf, STATE] == REFUTED and work.sizes[N_RECOUNTED] < len(work.documents):
-                work.recounted[work.sizes[N_RECOUNTED]] = leaf
-                work.sizes[N_RECOUNTED] += 1
-            elif work.leaves[leaf, STATE] == DOUBTED and not is_chosen(leaf, work):
-                work.checked[work.sizes[N_CHECKED]] = leaf
-                work.sizes[N_CHECKED] += 1
+        for state in (REFUTED, DOUBTED):
+            for leaf in range(2 * work.sizes[N_USED] + 1):
+                if work.leaves[leaf, STATE] != state or is_chosen(leaf, work):
+                    continue
+                if work.sizes[N_RECOUNTED] < len(work.documents):
+                    work.recounted[work.sizes[N_RECOUNTED]] = leaf
+                    work.sizes[N_RECOUNTED] += 1
+                elif state == DOUBTED:
+                    work.checked[work.sizes[N_CHECKED]] = leaf
+                    work.sizes[N_CHECKED] += 1
 
 
 @kernel
