@@ -8,8 +8,6 @@ import pytest
 
 import swaprank as sr
 from swaprank.reproduction import demonstration
-from swaprank.trees.growing import grow
-from swaprank.trees.symmetric_growing import grow_symmetric
 from tests.command_line import here
 
 pytestmark = pytest.mark.slow
@@ -73,16 +71,6 @@ def test_the_suggested_next_steps_work(demo: tuple[Path, str]) -> None:
     ended = here(*shlex.split(explain)[1:], folder=home)
     assert ended.code == 0, ended.err
     assert "label" in ended.out
-
-
-def test_what_is_compiled_ahead_is_what_training_needs(tmp_path: Path) -> None:
-    train = demonstration.make_data(tmp_path)["train"].subset(slice(0, demonstration.FEW_QUERIES))
-    demonstration._compile_trees(tmp_path)
-    known = {kernel: list(kernel.signatures) for kernel in (grow, grow_symmetric)}
-    for policy in ("leafwise", "symmetric"):
-        sr.LambdaMART(n_trees=1, grow_policy=policy).fit(train)
-    assert known == {kernel: list(kernel.signatures) for kernel in known}
-    assert all(known.values())
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:

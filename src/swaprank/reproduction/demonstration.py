@@ -21,9 +21,8 @@ METRIC = "ndcg@10"
 MARKER_FILE = "about.txt"
 """Marks a folder as the output of an earlier demo."""
 QUERIES = {"train": 300, "vali": 100, "test": 200}
-FEW_QUERIES = 20
 
-# The ranker that takes longest comes first, so that the others run in parallel.
+# The ranker that takes longest to compile comes first, so that the others run in parallel.
 TRAININGS: dict[str, tuple[str, ...]] = {
     "lambdamart": ("n_trees=100", "n_leaves=15"),
     "ranknet": ("hidden=(10,)", "n_epochs=30", "log_features=True"),
@@ -111,13 +110,6 @@ def _train(name: str, folder: Path, random_state: int) -> DemoModel:
     return DemoModel(name, shlex.join(["swaprank", *arguments]), time.perf_counter() - start)
 
 
-def _compile_trees(folder: Path) -> None:
-    """Compile how trees grow, while another process compiles the gradients that lambdamart begins with."""
-    train = sr.read(data_file(folder, "train")).subset(slice(0, FEW_QUERIES))
-    for policy in ("leafwise", "symmetric"):
-        sr.MART(n_trees=1, grow_policy=policy).fit(train)
-
-
 def combine_two(folder: Path) -> sr.ensembles.Combination:
     """Find the exactly optimal mix of trees and net on the validation queries, and save it."""
     vali = sr.read(data_file(folder, "vali"))
@@ -179,7 +171,6 @@ def run_all(folder: Path, random_state: int, trained: Callable[[DemoModel], obje
     """
     done: dict[str, Any] = {}
     with processes(min(len(TRAININGS), os.cpu_count() or 1)) as pool:
-        ahead = pool.submit(_compile_trees, folder)
         running = {pool.submit(_train, name, folder, random_state): name for name in TRAININGS}
         waiting = dict(_STEPS)
         while running:
@@ -191,5 +182,4 @@ def run_all(folder: Path, random_state: int, trained: Callable[[DemoModel], obje
             for name in [name for name, (_, needs) in waiting.items() if needs <= done.keys()]:
                 step, _ = waiting.pop(name)
                 running[pool.submit(step, folder)] = name
-        ahead.result()
     return Results(*(done[name] for name in Results._fields))
