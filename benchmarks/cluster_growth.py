@@ -6,7 +6,7 @@ What is measured, on this machine, with 1, 2 and 4 workers: the messages of a tr
 tree and of a message, and the work of a tree by rows and sampled rows. Workers are processes, connected by the sockets
 that training on Dask, Spark and Ray uses, without these engines; and by MPI, where `mpiexec` is. What is computed: the
 seconds of a tree as the sum of all, first for this machine, beside what was measured, then for clusters of other sizes
-with a given latency and bandwidth. All tables are printed as Markdown.
+with a given latency and bandwidth.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from measuring import cpu, machine
 from message_costs import ADD, ENGINES, GLANCE, Cost, Counting, Message, Network, cost_of
+from recording import Recording, add_record
 from scipy.optimize import nnls
 
 import swaprank as sr
@@ -190,14 +190,7 @@ def work_by_mpi(setting: Setting) -> None:
         print(json.dumps(found))
 
 
-def print_table(name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A Markdown table; the first column has names."""
-    print(f"\n{name}:\n\n| {' | '.join(columns)} |\n|---|{'---:|' * (len(columns) - 1)}")
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
-
-
-def measured_work(options: argparse.Namespace) -> Work:
+def measured_work(options: argparse.Namespace, recording: Recording) -> Work:
     """Fit the seconds of a tree to the rows and the sampled rows of one process with one thread."""
     n = options.rows
     cases = [(n, 1.0), (n, 0.3), (n, 0.1), (n // 2, 1.0), (n // 2, 0.3), (n // 4, 1.0), (n // 4, 0.1)]
@@ -207,45 +200,38 @@ def measured_work(options: argparse.Namespace) -> Work:
     # Each case counts alike, whatever its size.
     fitted, _ = nnls(table / np.array(seconds)[:, None], np.ones(len(seconds)))
     work = Work(*fitted.tolist())
-    print_table(
-        "work",
-        ("Rows", "Fraction sampled", "CPU s a tree", "fitted"),
-        (
-            (f"{rows:,}", f"{part:g}", f"{found:.3f}", f"{work.seconds(rows, part):.3f}")
-            for (rows, part), found in zip(cases, seconds, strict=True)
-        ),
-    )
-    print(
-        f"\nWork of a thread: {work.constant * 1e3:.1f} ms a tree, {work.per_row * 1e9:.0f} ns a row, "
-        f"{work.per_sampled_row * 1e9:.0f} ns a sampled row."
-    )
+    fits = recording.table("work", "Rows", "Fraction sampled", "CPU s a tree", "fitted", n_names=2)
+    for (rows, part), found in zip(cases, seconds, strict=True):
+        fits.add(f"{rows:,}", f"{part:g}", f"{found:.3f}", f"{work.seconds(rows, part):.3f}")
     return work
 
 
-def check_model(work: Work, options: argparse.Namespace) -> tuple[list[Message], float]:
+def check_model(work: Work, options: argparse.Namespace, recording: Recording) -> tuple[list[Message], float]:
     """Compare the model with processes of this machine; returns the messages of all trees, and the work of a send."""
+    columns = ("Workers connected by", "Workers", "Messages a tree", "Steps", "MB that a worker sends", "8 bytes, ms")
+    table = recording.table("measured", *columns, "8 MB, ms", "s a tree", "by the model", "CPU s of a worker")
     fraction, n_trees = default_document_fraction(options.rows), options.trees
     setting = Setting(options.rows, None, n_trees, options.leaves)
-    rows, sent, send = list[tuple[str, ...]](), list[Message](), 0.0
+    sent, send = list[Message](), 0.0
     for n_threads in (1, 2):
         alone = work_of(ALONE, setting._replace(n_threads=n_threads))
         by_model = f"{work.seconds(options.rows, fraction):.3f}" if n_threads == 1 else ""
         name = f"one process, {n_threads} thread{'s' * (n_threads - 1)}"
-        rows.append((name, "1", "", "", "", "", "", f"{alone.seconds:.3f}", by_model, f"{alone.cpu_seconds:.3f}"))
+        table.add(name, 1, "", "", "", "", "", f"{alone.seconds:.3f}", by_model, f"{alone.cpu_seconds:.3f}")
     for engine, run in {"sockets": in_processes, "MPI": by_mpiexec}.items():
         for size in SIZES:
             found: list[Measured] = run(size, setting)
             if not found:
                 continue
-            rows.append(
-                (engine, str(size), *cells_of(found, engine, work.seconds(options.rows / size, fraction), n_trees))
-            )
+            table.add(engine, size, *cells_of(found, engine, work.seconds(options.rows / size, fraction), n_trees))
             if engine == "sockets":
                 send = min(each.cpu_small_message for each in found) / (size - 1)
                 sent = sent or found[0].messages
-    columns = ("Workers connected by", "Workers", "Messages a tree", "Steps", "MB that a worker sends", "8 bytes, ms")
-    print_table("measured", (*columns, "8 MB, ms", "s a tree", "by the model", "CPU s of a worker"), rows)
-    print(f"\nWork to send to another worker, by sockets: {send * 1e6:.0f} µs.")
+    units = recording.table("units", "Work of a thread", "Time", "For each")
+    units.add("a tree", f"{work.constant * 1e3:.1f} ms", "tree")
+    units.add("a row", f"{work.per_row * 1e9:.0f} ns", "tree and row")
+    units.add("a sampled row", f"{work.per_sampled_row * 1e9:.0f} ns", "tree and row that is sampled")
+    units.add("a send", f"{send * 1e6:.0f} µs", "message by sockets and other worker")
     return sent, send
 
 
@@ -268,14 +254,13 @@ def cells_of(found: Sequence[Measured], engine: str, compute: float, n_trees: in
     ]
 
 
-def count_messages(options: argparse.Namespace) -> None:
+def count_messages(options: argparse.Namespace, recording: Recording) -> None:
     """The messages of a tree by the rows; these do not depend on the speed of the machine."""
-    rows = []
+    table = recording.table("messages", "Rows, of 2 workers", "Messages a tree", "MB that a worker sends")
     for n_rows in options.counted:
         first = in_processes(2, Setting(n_rows, None, options.trees, options.leaves))[0]
         n_bytes = cost_of(first.messages, 2, "sockets").bytes / options.trees
-        rows.append((f"{n_rows:,}", f"{len(first.messages) / options.trees:.1f}", f"{n_bytes / 1e6:.1f}"))
-    print_table("messages", ("Rows, of 2 workers", "Messages a tree", "MB that a worker sends"), rows)
+        table.add(f"{n_rows:,}", f"{len(first.messages) / options.trees:.1f}", f"{n_bytes / 1e6:.1f}")
 
 
 def worker_bytes(n_rows: float) -> float:
@@ -304,15 +289,11 @@ class Cluster(NamedTuple):
         return compute + cost_of(messages, size, engine).seconds(self.network) / self.n_trees
 
 
-def print_growth(cluster: Cluster) -> None:
-    network = cluster.network
-    print(
-        f"\nComputed: seconds a tree; {cluster.n_threads} threads a worker, {network.latency * 1e6:.0f} µs a step, "
-        f"{network.bandwidth * 8 / 1e9:.0f} Gbit/s, {network.send * 1e6:.0f} µs to send to another worker; in "
-        "brackets, GB of memory a worker."
-    )
+def compute_growth(cluster: Cluster, recording: Recording) -> None:
+    """Seconds a tree by rows and workers; in brackets, GB of memory a worker. The fewest seconds of a row are bold."""
     for engine in ENGINES:
-        rows = []
+        name = f"Connected by {engine}"
+        table = recording.table(f"computed, {engine}", name, "1 worker", *(f"{size:,}" for size in WORKERS[1:]))
         for n_rows in ROWS:
             seconds = [cluster.tree_seconds(n_rows, size, engine) for size in WORKERS]
             cells = [
@@ -321,12 +302,7 @@ def print_growth(cluster: Cluster) -> None:
             ]
             best = int(np.argmin(seconds))
             cells[best] = f"**{cells[best].replace(' ', '** ', 1)}"
-            rows.append((f"{n_rows / 1e6:,.0f} million rows", *cells))
-        print_table(
-            f"computed for {engine}",
-            (f"Connected by {engine}", "1 worker", *(f"{size:,}" for size in WORKERS[1:])),
-            rows,
-        )
+            table.add(f"{n_rows / 1e6:,.0f} million rows", *cells)
 
 
 def rounded(seconds: float) -> str:
@@ -361,17 +337,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--gigabits", type=float, default=10.0, help="a second")
     options.add_argument("--picture", type=Path)
     options.add_argument("--mpi-worker", type=json.loads, help=argparse.SUPPRESS)
+    add_record(options)
     given = options.parse_args(arguments)
     if given.mpi_worker:
         work_by_mpi(Setting(*given.mpi_worker))
         return
-    print(f"{cpu()}; {machine()}")
-    work = measured_work(given)
-    messages, send = check_model(work, given)
-    count_messages(given)
-    network = Network(given.latency, given.gigabits * 1e9 / 8, send)
-    cluster = Cluster(messages, given.trees, work, network, given.threads)
-    print_growth(cluster)
+    with Recording(given) as recording:
+        recording.says(
+            f"{given.leaves} leaves, {N_FEATURES} features, 255 bins, {QUERY_DOCUMENTS} documents a query, one thread "
+            f"a worker, best of {given.trees} trees; computed for {given.threads} threads a worker, "
+            f"{given.latency * 1e6:.0f} µs a step, {given.gigabits:g} Gbit/s"
+        )
+        count_messages(given, recording)
+        work = measured_work(given, recording)
+        messages, send = check_model(work, given, recording)
+        network = Network(given.latency, given.gigabits * 1e9 / 8, send)
+        cluster = Cluster(messages, given.trees, work, network, given.threads)
+        compute_growth(cluster, recording)
     if given.picture is not None:
         draw(given.picture, cluster)
 

@@ -10,7 +10,6 @@ a short one, so that reading, binning and forming the group are not in them; the
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from dask import array as da
 from dask import delayed
 from distributed import Client, LocalCluster, wait
 from lightgbm import DaskLGBMRanker
-from measuring import cpu, machine
+from recording import Recording, add_record
 from training import generated
 from training_peers import Judged, Setting, lightgbm_options
 from xgboost import dask as xgboost_dask
@@ -98,9 +97,9 @@ def fits_of(client: Client, options: argparse.Namespace) -> dict[str, Callable[[
         "swaprank, all documents, one process with as many threads": lambda n: ours(
             n_trees=n, document_fraction=1.0, n_threads=options.workers
         ).fit(alone),
-        "LightGBM (lightgbm.dask)": with_lightgbm,
+        "LightGBM": with_lightgbm,
         "LightGBM, GOSS": lambda n: with_lightgbm(n, data_sample_strategy="goss"),
-        "XGBoost (xgboost.dask)": with_xgboost,
+        "XGBoost": with_xgboost,
     }
 
 
@@ -131,12 +130,18 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--runs", type=int, default=2)
+    add_record(parser)
     options = parser.parse_args()
     with (
+        Recording(options, "lightgbm", "xgboost", "distributed") as recording,
         LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         fits = fits_of(client, options)
+        recording.says(
+            f"about {options.queries * 120:,} generated documents x {options.features} features, {options.workers} "
+            f"workers of one thread; 63 leaves, {BINS} bins, {options.trees} trees, best of {options.runs}"
+        )
         best = {name: {SHORT: np.inf, options.trees: np.inf} for name in fits}
         for turn in range(options.runs):
             for name, fit in fits.items():
@@ -146,13 +151,10 @@ def main() -> None:
                     start = time.perf_counter()
                     fit(n_trees)
                     best[name][n_trees] = min(best[name][n_trees], time.perf_counter() - start)
-    print(f"{options.queries:,} queries, {options.features} features, {options.workers} workers; {cpu()}")
-    print(f"{machine('lightgbm', 'xgboost', 'distributed')}, load at the end {os.getloadavg()[0]:.1f}\n")
-    print(f"| | s a tree | all of a training with {options.trees} trees, s | s a tree, times swaprank |")
-    print("|---|---:|---:|---:|")
-    a_tree = {name: (each[options.trees] - each[SHORT]) / (options.trees - SHORT) for name, each in best.items()}
-    for name, seconds in a_tree.items():
-        print(f"| {name} | {seconds:.3f} | {best[name][options.trees]:.1f} | {seconds / a_tree['swaprank']:.2f} |")
+        table = recording.table("training", "", "Seconds a tree", "Relative", "Seconds of the training")
+        a_tree = {name: (each[options.trees] - each[SHORT]) / (options.trees - SHORT) for name, each in best.items()}
+        for name, seconds in a_tree.items():
+            table.add(name, f"{seconds:.3f}", f"{seconds / a_tree['swaprank']:.2f}", f"{best[name][options.trees]:.1f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run all scripts whose tables docs/benchmarks.md and the README show, and write what they find into the pages.
+"""Run all scripts whose tables the pages show, and write what they find into the pages.
 
     python benchmarks/record_all.py FOLDER [NAME ...] [--list]
 
@@ -47,6 +47,8 @@ RUNS = (
     Run("instruments", "instruments.py", 2),
     Run("smoothrank", "smoothrank.py --data FOLDER/ohsumed --repeat 3", 4),
     Run("ranksvm", "ranksvm.py FOLDER/shaped", 2),
+    Run("cluster_training", "cluster_training.py", 6),
+    Run("cluster_growth", "cluster_growth.py --picture docs/pictures/cluster_growth.svg", 4),
     Run("demo", "cold_start.py --demo", 1.5),
     Run("exported_c", "exported_c.py", 3),
     Run("levels", "levels.py --trees 20 --runs 3", 2),

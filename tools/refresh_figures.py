@@ -6,7 +6,9 @@ A page says between two comments what it shows, and this script writes it there:
 
     <!-- measured: training -->                all tables of results/training.json
     <!-- measured: training / binning -->      one table
-    <!-- /measured -->                         the end, after the tables and their caption
+    <!-- /measured -->                         the end, after the tables
+
+The caption follows the last tables of a recording on a page.
 
 Within a line, `<!-- measured: training / trees / LightGBM / Seconds -->2.4<!-- /measured -->` shows the cell of the row
 and the column of these names. tests/test_figures.py checks that pages show what was recorded.
@@ -25,8 +27,8 @@ MARKED = re.compile(r"(<!-- measured: ([^<>]+?) -->)(.*?)(<!-- /measured -->)", 
 MISSING = "not recorded yet"
 
 
-def shown(place: str) -> str:
-    """What belongs between the comments of a place, such as "training / binning"."""
+def shown(place: str, is_last: bool = True) -> str:
+    """What belongs between the comments of a place, such as "training / binning"; is_last: the caption, too."""
     name, *path = place.split(" / ")
     file = RESULTS / f"{name}.json"
     found = json.loads(file.read_text("utf-8")) if file.exists() else {"tables": {}}
@@ -35,7 +37,7 @@ def shown(place: str) -> str:
     tables = [found["tables"].get(each) for each in path or found["tables"]]
     if not tables or None in tables:
         return f"\n\n{MISSING}: {place}\n\n"
-    return "\n\n".join(["", *map(as_markdown, tables), caption(found), ""])
+    return "\n\n".join(["", *map(as_markdown, tables), *([caption(found)] if is_last else []), ""])
 
 
 def cell(table: dict[str, Any] | None, row: str, column: str) -> str:
@@ -68,7 +70,8 @@ def places(text: str) -> Iterator[str]:
 
 def refreshed(text: str) -> str:
     """A page with what is recorded now."""
-    return MARKED.sub(lambda match: f"{match[1]}{shown(match[2])}{match[4]}", text)
+    last = {place.split(" / ")[0]: place for place in places(text) if place.count(" / ") < 2}.values()
+    return MARKED.sub(lambda match: f"{match[1]}{shown(match[2], match[2] in last)}{match[4]}", text)
 
 
 def main() -> None:
