@@ -263,10 +263,13 @@ def count_messages(options: argparse.Namespace, recording: Recording) -> None:
         table.add(f"{n_rows:,}", f"{len(first.messages) / options.trees:.1f}", f"{n_bytes / 1e6:.1f}")
 
 
-def worker_bytes(n_rows: float) -> float:
-    """The memory of a worker: bins, rows, the sample for cuts, and what does not grow; see cluster_memory.py."""
-    padded = -(-N_FEATURES // 16) * 16
-    return n_rows * (padded + 70) + 1e6 * N_FEATURES + 100e6
+def worker_bytes(n_rows: float, n_features: int, has_sample: bool = True, is_mapped: bool = False) -> float:
+    """The memory of a worker; see cluster_memory.py.
+
+    has_sample: Cuts come from a sample of its rows; is_mapped: its bins are a file.
+    """
+    padded = 0 if is_mapped else -(-n_features // 16) * 16
+    return n_rows * (padded + 70) + (1e6 * n_features if has_sample else 0) + 100e6
 
 
 class Cluster(NamedTuple):
@@ -297,7 +300,7 @@ def compute_growth(cluster: Cluster, recording: Recording) -> None:
         for n_rows in ROWS:
             seconds = [cluster.tree_seconds(n_rows, size, engine) for size in WORKERS]
             cells = [
-                f"{rounded(each)} ({worker_bytes(n_rows / size) / 1e9:,.0f})"
+                f"{rounded(each)} ({worker_bytes(n_rows / size, N_FEATURES) / 1e9:,.0f})"
                 for each, size in zip(seconds, WORKERS, strict=True)
             ]
             best = int(np.argmin(seconds))

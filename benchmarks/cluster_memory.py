@@ -1,4 +1,4 @@
-"""Claim: a worker of a cluster needs about 1.4 bytes a value and 60 bytes a row, whatever its parts are.
+"""Claim: a worker of a cluster needs about 1 byte a value and 70 bytes a row, whatever its parts are.
 
     python benchmarks/cluster_memory.py FOLDER [--rows 1000000] [--features 48 96] [--workers 2] [--parts 4]
         [--formats parquet text bins memory] [--trees 3] [--leaves 63]
@@ -9,8 +9,7 @@ the same format before, so that kernels are loaded; what it needs beyond that is
 
     anonymous       the largest memory that is not a file, `RssAnon`, sampled every 5 ms, less that before reading
     with files      the same with the pages of mapped files, which the system takes back if it needs them
-    bytes a value, bytes a row
-                    from two numbers of features with the same rows: the difference, and what is left over
+    computed        by `worker_bytes` in cluster_growth.py
     s a tree        the fastest, without the first
 
 `memory` are Datasets in the memory of the worker, as of Dask: their values, 4 bytes each, are there before. Large data
@@ -27,8 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from cluster_growth import in_processes
-from measuring import machine, memory, watched_memory
+from cluster_growth import in_processes, worker_bytes
+from measuring import memory, watched_memory
+from recording import Recording, add_record
 
 import swaprank as sr
 from swaprank.cluster.parts import DataPart, Parts
@@ -38,7 +38,7 @@ from swaprank.collective import ALONE, Collective
 LIST_LENGTH = 100
 BLOCK = 50_000
 """Rows that are generated at once."""
-FORMATS = ("parquet", "text", "bins", "memory")
+FORMATS = {"parquet": "Parquet", "text": "LETOR text", "bins": "files of bins", "memory": "in memory"}
 ENDINGS = {"parquet": "parquet", "text": "txt", "bins": "bins", "memory": "bins"}
 
 
@@ -178,25 +178,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS))
     parser.add_argument("--trees", type=int, default=3)
     parser.add_argument("--leaves", type=int, default=63)
+    add_record(parser)
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
-    print(f"{options.rows:,} rows in {options.parts} parts, {options.workers} workers; {machine()}")
-    print("format    features  rows of a worker  MB anonymous  MB with files  limit MB  s to 1st tree  s a tree")
-    for form in options.formats:
-        needs = []
-        for n_features in options.features:
-            found = measured(form, n_features, options)
-            limit = found.n_rows * (1.4 * n_features + 60) / 1e6
-            print(
-                f"{form:9} {n_features:8} {found.n_rows:17,} {found.anonymous / 1e6:13.0f} "
-                f"{found.with_files / 1e6:14.0f} {limit:9.0f} {found.read_seconds:14.1f} {found.tree_seconds:9.2f}",
-                flush=True,
-            )
-            needs.append(found)
-        if len(needs) > 1:
-            (one, other), (few, many) = (needs[0], needs[-1]), (options.features[0], options.features[-1])
-            per_value = (other.anonymous - one.anonymous) / one.n_rows / (many - few)
-            print(f"{form:9} {per_value:.2f} bytes a value, {one.anonymous / one.n_rows - per_value * few:.0f} a row")
+    with Recording(options) as recording:
+        recording.says(
+            f"{options.rows:,} generated rows in {options.parts} parts, {options.workers} workers of one thread, "
+            f"{options.leaves} leaves, best of {options.trees} trees"
+        )
+        columns = ("Parts", "Features", "Rows of a worker", "MB", "MB computed", "MB with mapped files")
+        table = recording.table("memory", *columns, "Seconds to the first tree", "Seconds a tree", n_names=2)
+        for form in options.formats:
+            for n_features in options.features:
+                found = measured(form, n_features, options)
+                bins = form == "bins"
+                computed = worker_bytes(found.n_rows, n_features, not bins, bins and options.parts == options.workers)
+                table.add(
+                    FORMATS[form],
+                    n_features,
+                    f"{found.n_rows:,}",
+                    *(f"{each / 1e6:.0f}" for each in (found.anonymous, computed, found.with_files)),
+                    f"{found.read_seconds:.1f}",
+                    f"{found.tree_seconds:.2f}",
+                )
 
 
 if __name__ == "__main__":

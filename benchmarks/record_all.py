@@ -23,6 +23,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).parent.parent
 IN_TURNS = "swaprank LightGBM 'LightGBM, GOSS' XGBoost 'CatBoost, symmetric trees'"
 FEW_RELEVANT = "--data 'few relevant' --queries 300 1000"
+LARGE = "--formats bins --rows 20000000 --features 24 --workers 4"
 SMALL = "lambdamart lambdarank smoothrank linear_regression"
 
 
@@ -54,6 +55,8 @@ RUNS = (
     Run("levels", "levels.py --trees 20 --runs 3", 2),
     Run("growth", "growth.py --rows 50000 100000 200000 400000 --features 34 68 136", 2),
     Run("cold_start", f"cold_start.py --empty {SMALL}", 2.5),
+    Run("cluster_memory", "cluster_memory.py PLACE --formats parquet text bins", 4),
+    Run("cluster_memory_large", f"cluster_memory.py PLACE {LARGE}", 6),
     # What these find does not depend on the speed of the machine.
     Run("quality", "quality.py FOLDER", 11),
     Run("intervals", "intervals.py --repetitions 400", 1),
@@ -63,9 +66,9 @@ RUNS = (
 )
 
 
-def words(run: Run, folder: Path) -> list[str]:
+def words(run: Run, folder: Path, place: str) -> list[str]:
     script, *options = shlex.split(run.command)
-    options = [option.replace("FOLDER", str(folder)) for option in options]
+    options = [option.replace("FOLDER", str(folder)).replace("PLACE", place) for option in options]
     return [sys.executable, f"benchmarks/{script}", *options, "--record", run.name]
 
 
@@ -101,7 +104,7 @@ def recorded(run: Run, folder: Path) -> bool:
     try:
         with tempfile.TemporaryDirectory() as place:
             environment = os.environ | (wheel_in(Path(place)) if run.with_wheel else {})
-            subprocess.run(words(run, folder), cwd=PROJECT, env=environment, check=True)
+            subprocess.run(words(run, folder, f"{place}/files"), cwd=PROJECT, env=environment, check=True)
         if run.name == "training":
             subprocess.run([sys.executable, "benchmarks/time_to_quality.py"], cwd=PROJECT, check=True)
         subprocess.run([sys.executable, "tools/refresh_figures.py"], cwd=PROJECT, check=True)
