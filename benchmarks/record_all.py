@@ -55,7 +55,7 @@ RUNS = (
     Run("levels", "levels.py --trees 20 --runs 3", 2),
     Run("growth", "growth.py --rows 50000 100000 200000 400000 --features 34 68 136", 2),
     Run("cold_start", f"cold_start.py --empty {SMALL}", 2.5),
-    Run("cluster_memory", "cluster_memory.py PLACE --formats parquet text bins", 4),
+    Run("cluster_memory", "cluster_memory.py PLACE --rows 4000000 --features 24 48 --formats parquet text bins", 4),
     Run("cluster_memory_large", f"cluster_memory.py PLACE {LARGE}", 6),
     # What these find does not depend on the speed of the machine.
     Run("quality", "quality.py FOLDER", 11),
