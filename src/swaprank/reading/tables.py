@@ -203,7 +203,6 @@ def readable(file: Path) -> Iterator[None]:
 
 
 def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
-
     # Polars would memory-map a file, and the process would die if it were truncated meanwhile.
     if compression(file) or is_stream(file):
         source = b"".join(text_blocks(file))
@@ -211,6 +210,8 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
         with opened_unchanged(file) as opened:
             source = opened.read()
         check_is_text(source[:4096], file)
+    if not source:
+        raise no_rows(file)
     return parsed_text(source, file, ids)
 
 
