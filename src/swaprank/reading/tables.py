@@ -81,6 +81,7 @@ def without_index(index: Sequence[str], roles: Roles) -> Roles:
     if roles.features is not None:
         return roles
     named = {*roles.ignore, roles.label, roles.qid, roles.docid, roles.sample_weight, *roles.side}
+    named |= {*roles.categorical_features}
     unnamed = [name for name in index if name not in named]
     return roles._replace(ignore=(*_names("ignore", roles.ignore), *unnamed)) if unnamed else roles
 
