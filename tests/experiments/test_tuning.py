@@ -152,7 +152,7 @@ class TestWithOptuna:
         for n_trials in ("3", 2.5, 0):
             with pytest.raises(sr.errors.ParameterError, match="n_trials must be a whole number from 1"):
                 sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=n_trials)  # type: ignore[arg-type]
-        with pytest.raises(sr.errors.ParameterError, match="ranges must be given by name, .*; found list"):
+        with pytest.raises(sr.errors.ParameterError, match=r"ranges must be given by name, .*; found list"):
             sr.tune(TRAIN, VALI, TREES, ranges=["n_leaves"])  # type: ignore[arg-type]
 
     def test_bad_trials_are_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:

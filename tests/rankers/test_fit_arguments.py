@@ -87,7 +87,7 @@ def test_base_scores_of_fit_are_those_of_a_data_set() -> None:
         (dict(X=X, y=Y, qid=QID, query_weight=-np.ones(30)), "query_weight, query 0: -1.0 is negative"),
         (dict(X=X, y=Y, qid=QID, sample_weight=np.zeros(240)), "all weights are zero"),
         (dict(X=TRAIN, valid=VALI, eval_set=[(VX, VY)]), "as valid or as eval_set, not as both"),
-        (dict(X=TRAIN, eval_set=[(VX, VY)]), "eval_group must be a list with the group sizes of each pair in eval_set, 1 in"),
+        (dict(X=TRAIN, eval_set=[(VX, VY)]), "eval_group must be a list with the group sizes of each pair"),
         (dict(X=TRAIN, eval_set=[(VX, VY)], eval_group=10), "of each pair in eval_set, 1 in all; found 10"),
         (dict(X=TRAIN, eval_group=[VSIZES]), "eval_group and eval_qid belong to eval_set, which is missing"),
         (dict(X=TRAIN, valid=VX), "the set 'valid' must be a Dataset or a tuple"),

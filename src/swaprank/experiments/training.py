@@ -193,9 +193,7 @@ def run_on_mpi(
         raise
 
 
-def _start(
-    run: TrainingRun, checkpoint: AnyPath | None
-) -> tuple[Any, sr.Ranker | None, dict[str, dict[str, Any]]]:
+def _start(run: TrainingRun, checkpoint: AnyPath | None) -> tuple[Any, sr.Ranker | None, dict[str, dict[str, Any]]]:
     """The unfitted ranker; the model to start from, and its digest."""
     check_outputs(run, checkpoint)
     ranker = run.make_ranker()
