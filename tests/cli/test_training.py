@@ -172,6 +172,7 @@ def test_yaml_without_pyyaml_is_reported(folder: Path, monkeypatch: pytest.Monke
         ("n_leaves = 7", "entry 'n_leaves'; it is a parameter of lambdamart: move it below [parameters]."),
         ("rankr = 'mart'", "bad.toml has an unknown entry 'rankr'; did you mean 'ranker'?"),
         ("seed = 'one'", "bad.toml: seed must be a whole number, found 'one'."),
+        ("train = []\noutput = 'x'", "bad.toml: train must be text or a list of files, found []."),
         ("seed = ", "bad.toml is not valid TOML"),
         ("train = 'train.txt'\noutput = 'x'\n[parameters]\nn_leafs = 7", "no parameter 'n_leafs'; did you mean"),
         ("train = 'train.txt'\noutput = 'x'\nseed = 1\n[parameters]\nrandom_state = 7", "seed is given twice"),
@@ -234,6 +235,10 @@ def test_training_result_as_json(folder: Path, metric: str) -> None:
         (("train", "train.txt", "-o", "x.toml"), "end the model's name in .swaprank"),
         (("train", "train.txt", "--ranker", "combination", "-o", "x"), "use `swaprank combine` for two"),
         (("train", "train.txt", "--seed", "1", "--set", "random_state=2", "-o", "x"), "seed is given twice"),
+        (("train", "train.txt", "-o", "x", "--checkpoint", "x"), "x is to hold the model or its training record, too"),
+        (("train", "train.txt", "-o", "x", "--checkpoint", "x.toml"), "x.toml is to hold the model or its training"),
+        (("train", "train.txt", "-o", "x", "--checkpoint", "vali.txt"), "vali.txt is there already, and is no check"),
+        (("train", "train.txt", "-o", "x", "--dask", "localhost:1", "--mpi"), "give --dask or --mpi, not both."),
         (("predict", "train.txt", "test.txt", "-o", "x"), "train.txt: this is not a swaprank model."),
     ],
 )  # fmt: skip

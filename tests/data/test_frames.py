@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
+from swaprank.reading.read import read
 
 COLUMNS: dict[str, list[Any]] = {
     "query": ["b", "a", "b"],
@@ -135,3 +137,16 @@ def test_ignored_columns_are_no_features() -> None:
         Dataset.from_frame(frame, ignore=["label"])
     with pytest.raises(DataError, match="'bm25' cannot be ignored"):
         Dataset.from_frame(frame, features=["bm25"], ignore=["bm25"])
+
+
+def test_columns_of_an_index_are_found_by_all_roles(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "shop": [7, 3], "device": ["web", "web"], "age": [2.0, 3.0]})
+    indexed = frame.set_index(["device", "shop"])
+    data = Dataset.from_frame(indexed, columns=["device"], features=["shop", "age"])
+    assert data.columns["device"].tolist() == ["web", "web"]
+    assert data.column("shop").tolist() == [7, 3]
+    indexed.to_parquet(tmp_path / "data.parquet")
+    declared = read(tmp_path / "data.parquet", categorical_features=["shop"])
+    assert declared.categories == {"shop": ("3", "7")}
+    assert sorted(declared.feature_names) == ["age", "shop"]
+    assert read(tmp_path / "data.parquet").feature_names == ("age",)

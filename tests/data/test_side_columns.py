@@ -9,6 +9,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.data.grouping import query_of_row
+from swaprank.data.side_columns import MISSING, joined_values
 from swaprank.evaluation.given_scores import scores_of
 from swaprank.files import existing_file
 from tests.command_line import here
@@ -201,3 +202,10 @@ def test_the_command_line_compares_a_model_with_a_column(frame: pd.DataFrame, tm
     wrong = here("evaluate", file, "prize", "-m", "map", folder=tmp_path)
     assert wrong.code != 0
     assert "'prize'" in wrong.err
+
+
+def test_numbers_stay_numbers_beside_a_block_without_any() -> None:
+    missing = np.array([MISSING, MISSING])
+    np.testing.assert_array_equal(joined_values([np.array([1.5]), missing]), [1.5, np.nan, np.nan])
+    assert joined_values([np.array([1.5]), np.array([MISSING, "x"])]).tolist() == ["1.5", MISSING, "x"]
+    assert joined_values([missing, missing]).tolist() == [MISSING] * 4

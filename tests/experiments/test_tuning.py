@@ -120,6 +120,41 @@ class TestWithOptuna:
         with pytest.raises(KeyboardInterrupt):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, callbacks=begin)
 
+    @pytest.mark.parametrize("is_killed", [False, True])
+    def test_the_own_parameters_are_tried_again_after_an_interrupted_first_trial(
+        self, tmp_path: Path, is_killed: bool
+    ) -> None:
+        class Killed(BaseException):
+            """Leaves the trial as a killed process does, without an end."""
+
+        def interrupt(progress: sr.rankers.Progress) -> None:
+            raise Killed if is_killed else KeyboardInterrupt
+
+        storage = tmp_path / "trials"
+        with pytest.raises((KeyboardInterrupt, Killed)):
+            sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=3, storage=storage, callbacks=lambda title: [interrupt])
+        tuning = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=3, storage=storage)
+        assert tuning.trials[0].parameters == {"n_leaves": 31, "objective": "squared"}
+        assert len(tuning.trials) == 3
+
+    @pytest.mark.parametrize(
+        "ranges", [{"n_leaves": (1, 8)}, {"learning_rate": (-1.0, 0.5)}, {"normalize": [True, "perhaps"]}]
+    )
+    def test_a_range_with_a_wrong_value_is_an_error_before_the_search(
+        self, tmp_path: Path, ranges: dict[str, Any]
+    ) -> None:
+        storage = tmp_path / "trials"
+        with pytest.raises(sr.errors.ParameterError, match=f"{next(iter(ranges))} must be .*; found"):
+            sr.tune(TRAIN, VALI, sr.LambdaMART(n_trees=3), ranges=ranges, n_trials=9, storage=storage)
+        assert not storage.exists()
+
+    def test_arguments_of_other_types_are_errors(self) -> None:
+        for n_trials in ("3", 2.5, 0):
+            with pytest.raises(sr.errors.ParameterError, match="n_trials must be a whole number from 1"):
+                sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=n_trials)  # type: ignore[arg-type]
+        with pytest.raises(sr.errors.ParameterError, match=r"ranges must be given by name, .*; found list"):
+            sr.tune(TRAIN, VALI, TREES, ranges=["n_leaves"])  # type: ignore[arg-type]
+
     def test_bad_trials_are_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(optuna_study, "_STARTUP_TRIALS", 1)
         monkeypatch.setattr(optuna_study, "_WARMUP_ROUNDS", 1)

@@ -154,7 +154,10 @@ def test_a_checkpoint_of_values_goes_on_with_bins(tmp_path: Path) -> None:
 def test_files_that_are_no_checkpoints(tmp_path: Path) -> None:
     path = tmp_path / "model.swaprank"
     sr.MART(n_trees=1).fit(TRAIN).save(path)
-    with pytest.raises(sr.errors.ModelFileError, match=r"model\.swaprank: this is a model \(mart\), not a checkpoint."):
+    with pytest.raises(sr.errors.DataError, match=r"model\.swaprank is a model \(mart\), not a checkpoint: choose an"):
+        fit("MART", path)
+    path.write_text("1 qid:1 1:0.5\n")
+    with pytest.raises(sr.errors.DataError, match=r"is there already, and is no checkpoint: choose another file\."):
         fit("MART", path)
     crashed("MART", path.with_name("run"), 3)
     content = path.with_name("run").read_bytes()

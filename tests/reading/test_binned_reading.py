@@ -9,9 +9,12 @@ import polars
 import pytest
 
 import swaprank as sr
+from swaprank.cluster.gathering import gathered
 from swaprank.data import cuts
 from swaprank.data.binned_features import BinnedFeatures
-from swaprank.reading import block_reading, text_files
+from swaprank.reading import binned_reading, block_reading, text_files
+from swaprank.reading.binned_reading import bin_parts
+from tests.interruption import pressed_at_call
 
 pytestmark = pytest.mark.slow
 
@@ -309,3 +312,31 @@ def test_folders_with_other_files_are_refused_by_all(tmp_path: Path) -> None:
             sr.errors.DataError, match=r"notes\.doc: the ending '\.doc' is unknown; parts of a data set"
         ):
             reading(tmp_path)
+
+
+@pytest.mark.parametrize("ending", [".txt", ".csv"])
+def test_empty_parts_are_left_out_compressed_or_not(tmp_path: Path, ending: str) -> None:
+    text = "1 qid:1 1:3\n0 qid:1 1:2\n" if ending == ".txt" else "label,qid,a\n1,1,3\n0,1,2\n"
+    (tmp_path / f"0{ending}").write_text(text)
+    for name, content in (("1", b""), ("2.gz", gzip.compress(b""))):
+        file = tmp_path / f"{name[0]}{ending}{name[1:]}"
+        file.write_bytes(content)
+        with pytest.raises(sr.errors.DataError, match=r"has no documents|is empty"):
+            sr.read(file)
+    assert len(sr.read(tmp_path, binned=True)) == 2
+    binned, unbinned = bin_parts(tmp_path, None, 255, tmp_path / "bins"), sr.Parts.read(tmp_path)
+    assert [file.name for file in binned] == ["0.bins"]
+    assert len(gathered(unbinned)) == 2
+
+
+def test_an_interrupted_folder_of_bins_has_no_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parts").mkdir()
+    for part in range(3):
+        (tmp_path / "parts" / f"{part}.txt").write_text(f"1 qid:{part} 1:3\n0 qid:{part} 1:2\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(binned_reading, "bin_source", pressed_at_call(3, binned_reading.bin_source))
+        with pytest.raises(KeyboardInterrupt):
+            bin_parts(tmp_path / "parts", None, 255, tmp_path / "bins")
+    assert list((tmp_path / "bins").iterdir()) == []
+    assert len(bin_parts(tmp_path / "parts", None, 255, tmp_path / "bins")) == 3
+    assert sorted(file.name for file in (tmp_path / "bins").iterdir()) == ["0.bins", "1.bins", "2.bins"]

@@ -69,6 +69,8 @@ def train(
     if config is None:
         _require("TRAIN, the training data", data)
         _require("--output / -o, the model file to write", output)
+    if mpi and dask is not None:
+        raise typer.BadParameter("give --dask or --mpi, not both.")
     if any(setting.startswith("metric=") for setting in settings or []):
         raise typer.BadParameter("set the metric with --metric, not with --set.")
     options = {
@@ -84,7 +86,7 @@ def train(
     interrupted = False
     try:
         with training_bar() as callbacks:
-            if mpi and dask is None:
+            if mpi:
                 trained = run_on_mpi(run, lambda: callbacks(""), BAD_INPUT, checkpoint)
             elif dask is not None:
                 trained = run_on_dask(run, dask, callbacks(""), print_detail, checkpoint, max_restarts)

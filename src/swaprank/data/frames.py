@@ -57,7 +57,7 @@ def columns_of(
     (('age', 'brand'), [[3.0, 1.0], [nan, 0.0]], {'brand': ('asics', 'nike')})
     """
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
-    table = _table(_with_index(frame, by_role.values()))
+    table = _table(_with_index(frame, (*by_role.values(), *side, *(features or ()))))
     by_role = {role: str(name) for role, name in by_role.items()} | {f"side column {name}": name for name in side}
     taken = list(by_role.values())
     # Narwhals makes this list again for everybody who asks.

@@ -84,7 +84,14 @@ def joined_columns(parts: Sequence[Mapping[str, AnyArray]]) -> dict[str, AnyArra
 
 
 def joined_values(values: Sequence[AnyArray]) -> AnyArray:
-    """The values of one column of several data sets; numbers become text where another has text."""
+    """The values of one column of several data sets; numbers become text where another has text that is not missing."""
+    if any(each.dtype.kind in "iuf" for each in values):
+        # The column of a block of CSV without any value is taken for text.
+        values = [np.full(len(each), np.nan) if _all_missing(each) else each for each in values]
     if len({each.dtype.kind == "U" for each in values}) > 1:
         values = [each.astype(str) for each in values]
     return np.concatenate(values)
+
+
+def _all_missing(values: AnyArray) -> bool:
+    return values.dtype.kind == "U" and bool((values == MISSING).all())

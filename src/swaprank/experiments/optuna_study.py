@@ -59,9 +59,10 @@ def open_study(
             else:
                 check_configuration(file.file, from_json((saved or "{}").encode()), configuration)
             _check_trials(file, study, tuned)
-        if not any(trial.state.is_finished() and trial.value is not None for trial in trials):
+        is_waiting = any(trial.state is optuna.trial.TrialState.WAITING for trial in trials)
+        if not is_waiting and not any(trial.state.is_finished() and trial.value is not None for trial in trials):
             own = _own_parameters(learner, tuned)
-            study.enqueue_trial(own, user_attrs={_CHOSEN: _chosen_by_data(learner, tuned)}, skip_if_exists=True)
+            study.enqueue_trial(own, user_attrs={_CHOSEN: _chosen_by_data(learner, tuned)})
     return study
 
 

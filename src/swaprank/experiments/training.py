@@ -115,7 +115,7 @@ def run_training(
     >>> sorted(path.name for path in folder.iterdir())
     ['model.swaprank', 'model.toml', 'train.txt']
     """
-    ranker, base, base_data = _start(run)
+    ranker, base, base_data = _start(run, checkpoint)
     log(f"reading {run.train}")
     train = read_train(run)
     valid = (
@@ -139,7 +139,7 @@ def run_on_dask(
     max_restarts: int = 3,
 ) -> TrainingResult:
     """Train on the workers of a Dask cluster, and save the model with its training record here."""
-    ranker, base, base_data = _start(run)
+    ranker, base, base_data = _start(run, checkpoint)
     train, sets = _parts(run)
     with connected(scheduler) as client:
         log(f"training {ranker} on {train} at {client.scheduler.address}")
@@ -166,7 +166,7 @@ def run_on_mpi(
     """
     collective = MPICollective()
     try:
-        ranker, base, base_data = _start(run)
+        ranker, base, base_data = _start(run, checkpoint)
         train, sets = _parts(run)
         own = {"callbacks": callbacks(), "checkpoint": checkpoint} if collective.rank == 0 else {}
         data = fit_on_mpi(ranker, collective, train, sets, base_ranker=base, **own)
@@ -193,9 +193,9 @@ def run_on_mpi(
         raise
 
 
-def _start(run: TrainingRun) -> tuple[Any, sr.Ranker | None, dict[str, dict[str, Any]]]:
+def _start(run: TrainingRun, checkpoint: AnyPath | None) -> tuple[Any, sr.Ranker | None, dict[str, dict[str, Any]]]:
     """The unfitted ranker; the model to start from, and its digest."""
-    check_outputs(run)
+    check_outputs(run, checkpoint)
     ranker = run.make_ranker()
     if run.base_ranker is None:
         return ranker, None, {}

@@ -89,9 +89,10 @@ def _check_config(tables: dict[str, Any], path: str | os.PathLike[str]) -> dict[
             ranker = str(tables.get("ranker", "lambdamart"))
             raise DataError(f"{path} has an unknown entry '{name}'; {_suggestion(name, known, ranker)}")
         kind = dict if name in TABLES else str if name in PATHS else VALUES[name]
-        files = name == "train" and isinstance(value, list) and all(isinstance(file, str) for file in value)
-        if not (isinstance(value, kind) or files) or isinstance(value, bool):
+        several = name == "train" and isinstance(value, list) and all(isinstance(file, str) for file in value)
+        if not (isinstance(value, kind) or (several and value)) or isinstance(value, bool):
             expected = {dict: "a table", str: "text", int: "a whole number"}[kind]
+            expected += " or a list of files" if name == "train" else ""
             raise DataError(f"{path}: {name} must be {expected}, found {value!r}.")
     for name, value in tables.get("columns", {}).items():
         if name not in COLUMNS:

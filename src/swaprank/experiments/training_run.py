@@ -131,8 +131,11 @@ def read_train(run: TrainingRun) -> sr.Dataset:
     return sr.read(train, n_threads=threads, **columns)
 
 
-def check_outputs(run: TrainingRun) -> None:
+def check_outputs(run: TrainingRun, checkpoint: AnyPath | None = None) -> None:
     """Raise DataError if the model or its record cannot be written, or would overwrite another file."""
+    own = [Path(path).resolve() for path in (run.output, run.record) if path is not None]
+    if checkpoint is not None and Path(checkpoint).resolve() in own:
+        raise DataError(f"{checkpoint} is to hold the model or its training record, too: choose another checkpoint.")
     for path in (*run.train_files, run.valid, run.base_ranker, run.output):
         try:
             str(path).encode()

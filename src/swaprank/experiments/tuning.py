@@ -21,12 +21,19 @@ from swaprank.experiments.optuna_study import (
     optimize,
     suggest_values,
 )
-from swaprank.experiments.ranker_parameters import Range, as_range, default_ranges, fixed_while_tuning, parse_settings
+from swaprank.experiments.ranker_parameters import (
+    Choice,
+    Range,
+    as_range,
+    default_ranges,
+    fixed_while_tuning,
+    parse_settings,
+)
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import file_in, uninterrupted
 from swaprank.model_files.plain_json import format_parameters
-from swaprank.parameters import own_name
+from swaprank.parameters import Bounds, check_parameter, own_name
 from swaprank.rankers.rounds import Callback, shown_trainings
 from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class, ranker_maker
@@ -81,6 +88,7 @@ def tune(
     ...     pass
     """
     check_optuna()
+    check_parameter("n_trials", n_trials, Bounds(True, 1, 2**62))
     data, vali = gathered(train, "the training data"), gathered(valid, "the set 'valid'")
     for each in (data, vali):
         if not isinstance(each, sr.Dataset):
@@ -127,7 +135,16 @@ def _learner(ranker: str | sr.Ranker, metric: str | sr.metrics.Metric | None) ->
 def _ranges(learner: sr.Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Range]:
     if ranges is None:
         return default_ranges(learner)
-    return {own_name(type(learner), name, learner.kind): as_range(name, given) for name, given in ranges.items()}
+    if not isinstance(ranges, Mapping):
+        raise ParameterError(
+            f"ranges must be given by name, such as {{'n_leaves': (7, 63)}}; found {type(ranges).__name__}."
+        )
+    found = {own_name(type(learner), name, learner.kind): as_range(name, given) for name, given in ranges.items()}
+    # Otherwise a search would fail in the middle, and could not go on with other ranges.
+    for name, span in found.items():
+        for value in span.values if isinstance(span, Choice) else (span.low, span.high):
+            learner.declared[name].check(name, value)
+    return found
 
 
 def run_tuning(

@@ -119,10 +119,12 @@ def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any
     if eval_group is not None and eval_qid is not None:
         raise DataError("give eval_group or eval_qid, not both.")
     queries, name, by = (eval_group, "eval_group", "group") if eval_qid is None else (eval_qid, "eval_qid", "qid")
-    n_found = 0 if queries is None else len(queries)
+    n_found = 0 if queries is None else len(queries) if hasattr(queries, "__len__") else repr(queries)
     if n_found != sum(is_pair):
         what = "query ids" if by == "qid" else "group sizes"
-        raise DataError(f"{name} must have the {what} of the {sum(is_pair)} pairs in eval_set, found {n_found}.")
+        raise DataError(
+            f"{name} must be a list with the {what} of each pair in eval_set, {sum(is_pair)} in all; found {n_found}."
+        )
     of_pairs = iter(() if queries is None else queries)
     return {
         f"valid_{number}": {"X": each[0], "y": each[1], by: next(of_pairs)} if pair else each

@@ -24,9 +24,10 @@ from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, ModelFileError, ParameterError
+from swaprank.files import existing_file
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric, mean_of_each
 from swaprank.metrics.relevance import GivenPairs
-from swaprank.model_files.container import check_target
+from swaprank.model_files.container import MAGIC, check_target
 from swaprank.objectives.goals import Goal
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
@@ -342,6 +343,13 @@ def as_checkpoint(path: str | os.PathLike[str] | None, every: int = 10) -> Check
         return None
     check_target(path)
     file = Path(path)
-    if file.is_file() and file.stat().st_size == 0:
-        raise ModelFileError(f"{file}: the checkpoint is empty, so nothing can go on from it. Delete it to start over.")
+    if file.is_file():
+        with existing_file(file).open("rb") as stream:
+            start = stream.read(len(MAGIC))
+        if not start:
+            raise ModelFileError(
+                f"{file}: the checkpoint is empty, so nothing can go on from it. Delete it to start over."
+            )
+        if start != MAGIC[: len(start)]:
+            raise DataError(f"{file} is there already, and is no checkpoint: choose another file.")
     return Checkpoint(file, int(every))

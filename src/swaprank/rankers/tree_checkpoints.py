@@ -18,7 +18,7 @@ from swaprank.arrays import AnyArray
 from swaprank.collective import allgather, total
 from swaprank.data.cuts import Cuts
 from swaprank.data.fingerprints import shared_fingerprint
-from swaprank.errors import ClusterError, ModelFileError
+from swaprank.errors import ClusterError, DataError, ModelFileError
 from swaprank.files import existing_file
 from swaprank.model_files.container import parse_model, write_model
 from swaprank.model_files.plain_json import check_configuration, plain_values
@@ -59,7 +59,7 @@ def kept_trees(
     try:
         kind, meta, arrays = parse_model(content)
         if kind != KIND:
-            raise ModelFileError(f"this is a model ({kind}), not a checkpoint.")
+            raise DataError(f"{where} is a model ({kind}), not a checkpoint: choose another file.")
         check_configuration(where, meta["configuration"], configuration)
         trees = _trees(meta, arrays, booster)[:n_trees]
     except (ModelFileError, KeyError) as error:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, final
 
 from swaprank.data.block_binning import Binning, bin_source, binning_of, find_binning
@@ -58,11 +59,15 @@ def bin_parts(
     binning = given or find_binning(_shown(file_source(files, None, options), progress), max_bins, threads)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for file, target in zip(files, targets, strict=True):
-        source = _shown(file_source(file, binning, options), progress)
-        with suppress(NoDocumentsError):
-            bin_source(source, binning, max_bins, threads, target)
-            written.append(target)
+    # Some of the parts look like a whole data set, so that all appear when the last is complete.
+    with TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as place:
+        for file, target in zip(files, targets, strict=True):
+            source = _shown(file_source(file, binning, options), progress)
+            with suppress(NoDocumentsError):
+                bin_source(source, binning, max_bins, threads, Path(place, target.name))
+                written.append(target)
+        for target in written:
+            Path(place, target.name).replace(target)
     return written
 
 

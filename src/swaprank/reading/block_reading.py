@@ -17,7 +17,7 @@ from swaprank.arrays import Features, Ints
 from swaprank.data.blocks import Block, BlockSource, SampledFeatures, rows_at_once
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, by_line, by_row, import_extra
-from swaprank.files import content_suffix
+from swaprank.files import compression, content_suffix
 from swaprank.reading.group_sizes import FileQueries
 from swaprank.reading.letor import comment_ids, letor_dataset, no_lines, parsed_texts
 from swaprank.reading.parsing_status import LetorFormat
@@ -103,8 +103,8 @@ class LetorBlocks(BlockSource):
 
 
 def _is_nothing(file: Path) -> bool:
-    """True for a part of a data set that is an empty file."""
-    return file.stat().st_size == 0
+    """True for a part of a data set that is an empty file, or one of which nothing was compressed."""
+    return not (next(text_pieces(file), b"") if compression(file) else file.stat().st_size)
 
 
 def _pieces_of_text(file: Path) -> Iterator[Text]:

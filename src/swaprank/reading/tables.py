@@ -81,6 +81,7 @@ def without_index(index: Sequence[str], roles: Roles) -> Roles:
     if roles.features is not None:
         return roles
     named = {*roles.ignore, roles.label, roles.qid, roles.docid, roles.sample_weight, *roles.side}
+    named |= {*roles.categorical_features}
     unnamed = [name for name in index if name not in named]
     return roles._replace(ignore=(*_names("ignore", roles.ignore), *unnamed)) if unnamed else roles
 
@@ -203,7 +204,6 @@ def readable(file: Path) -> Iterator[None]:
 
 
 def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
-
     # Polars would memory-map a file, and the process would die if it were truncated meanwhile.
     if compression(file) or is_stream(file):
         source = b"".join(text_blocks(file))
@@ -211,6 +211,8 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
         with opened_unchanged(file) as opened:
             source = opened.read()
         check_is_text(source[:4096], file)
+    if not source:
+        raise no_rows(file)
     return parsed_text(source, file, ids)
 
 
