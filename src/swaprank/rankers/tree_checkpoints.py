@@ -83,6 +83,7 @@ def saving(
     """The callback that writes the checkpoint of the first worker, if there is one.
 
     If a worker is lost, every other one that has a file writes the trees that were finished: nobody knows who is left.
+    Trees that callbacks have not answered are grown again, so that no callback misses one.
     """
     checkpoint = request.checkpoint
     every = 1 if checkpoint is None else checkpoint.every
@@ -107,7 +108,7 @@ def saving(
     try:
         yield [] if checkpoint is None or request.collective.rank > 0 else [write]
     except ClusterError:
-        write_all(trees[: measured.finished_rounds(len(trees))])
+        write_all(trees[: measured.drop_unanswered_rounds()])
         raise
 
 
