@@ -145,6 +145,21 @@ def test_training_goes_on_from_the_last_tree(
     assert "worker 1 of 3 (b) has ended. Training goes on from" in shown
 
 
+def test_what_was_learned_before_is_not_sent(alone: bytes, tmp_path: Path) -> None:
+    class Looking(Threads):
+        def start(self, job: Any, placement: Any) -> Any:
+            sent.append(job.ranker)
+            return super().start(job, placement)
+
+    sent: list[Any] = []
+    ranker = make().fit(TRAIN)
+    learned = ranker.learned_
+    ranker.fit(parts(), valid=VALI, cluster=Looking("ab"))
+    assert not sent[0].__sklearn_is_fitted__()
+    assert saved(ranker, tmp_path) == alone
+    assert ranker.learned_ is not learned
+
+
 def test_one_that_is_stopped_is_left_out(alone: bytes, tmp_path: Path) -> None:
     cluster = Threads("abc", [("b", 60, True)], silence=0.5)
     ranker = make().fit(parts(), valid=VALI, cluster=cluster)

@@ -48,6 +48,8 @@ def train_on_cluster(
     Ctrl-C ends training after the round that is under way; what was learned is then marked as interrupted.
     """
     sent = copy(ranker)
+    # What it learned before is no part of this training.
+    vars(sent).pop("_learned", None)
     if hasattr(ranker, "random_state"):
         # Drawn here: a generator of the user's goes on as it does on one machine.
         sent.random_state = seed_of(ranker.random_state)
