@@ -5,7 +5,6 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,6 @@ import pytest
 import swaprank as sr
 import swaprank.spark
 from swaprank.cluster import spark_launcher
-from swaprank.cluster.driver_port import DriverConnection, DriverPort
-from swaprank.cluster.launcher import Gone
-from swaprank.cluster.worker_task import Job, KeptCheckpoint
 from tests.cluster.engine_data import COLUMNS, NUMBERS, TRAIN, VALI, ancestors, dataset, saved
 
 pyspark: Any = pytest.importorskip("pyspark", reason="PySpark is not installed")
@@ -150,23 +146,6 @@ def test_a_task_that_cannot_reach_the_driver_says_so(frames: tuple[Any, Any]) ->
         patch.setattr(spark_launcher, "_driver_addresses", lambda context: ("127.0.0.2", "127.0.0.1"))
         with pytest.raises(sr.errors.ClusterError, match=r"the driver at 127\.0\.0\.2:.*spark\.driver\.host"):
             sr.spark.fit(boosted(), frames[0], **COLUMNS, n_workers=2)
-
-
-def test_a_task_that_is_cut_off_is_gone_when_spark_has_given_it_up() -> None:
-    """Its connection stays open: nobody says that it has ended."""
-    port = DriverPort("127.0.0.1", b"secret", 1)
-    team: Any = object.__new__(spark_launcher.SparkTeam)
-    team._port, team._error, team._job = port, None, Job("", b"", 1000.0, None, {}, False, KeptCheckpoint(None, 1, b""))
-    connection = DriverConnection(("127.0.0.1", port.number), b"secret", 0, "elsewhere")
-    while not port.has_met(0):
-        sleep(0.01)
-    team._ended = monotonic() - 900
-    assert team.outcomes() == [None]
-    team._ended = monotonic() - 1001
-    assert team.outcomes() == [Gone("has ended")]
-    port.close()
-    while not connection.ended():
-        sleep(0.01)
 
 
 def task_process() -> int:
