@@ -123,18 +123,6 @@ def test_a_killed_actor_ends_in_the_same_model(tmp_path: Path) -> None:
     assert saved(fitted, tmp_path) == saved(alone, tmp_path)
 
 
-def test_ctrl_c_while_cpus_are_busy_leaves_no_claim_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups = sys.modules["ray.util.placement_group"]
-
-    def interrupted(group: Any, seconds: float) -> bool:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(groups.PlacementGroup, "wait", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        sr.ray.fit(boosted(), rows_of(TRAIN), **COLUMNS, n_workers=2)
-    assert {each["state"] for each in ray.util.placement_group_table().values()} <= {"REMOVED"}
-
-
 def actor_process() -> int:
     """The process of an actor that trains."""
     for folder in Path("/proc").glob("[0-9]*"):
