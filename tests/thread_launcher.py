@@ -22,7 +22,6 @@ Harm = tuple[str, int, bool]
 """A worker, the number of its sum from 0 that it does not live to see, and whether it is stopped and not killed."""
 
 
-@final
 class Threads(Launcher):
     """Workers named "a", "b", …, one of which comes to harm in each of the first attempts."""
 

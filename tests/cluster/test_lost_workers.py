@@ -10,6 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.cluster.socket_collective import SocketCollective
 from swaprank.errors import ClusterError
+from swaprank.model_files import container
 from swaprank.rankers import tree_checkpoints
 from tests.thread_launcher import Harm, KilledError, Threads, harmful
 
@@ -80,7 +81,7 @@ def test_callbacks_hear_of_each_round_once_and_end_training_when_a_worker_dies_m
 def test_callbacks_hear_of_a_round_that_only_the_others_know_of(
     alone: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, n_written = tree_checkpoints.write_model, [0]
+    write, n_written = container.write_model, [0]
 
     def write_or_die(*content: Any) -> None:
         n_written[0] += 1
@@ -113,7 +114,7 @@ def test_the_last_rounds_are_shown_although_training_has_ended_meanwhile(capsys:
                     sleep(0.01)
                 return ask(*arguments)
 
-            team.ask = slow  # type: ignore[method-assign]
+            team.ask = slow  # type: ignore[method-assign, assignment]
             return team
 
     make().fit(parts(), cluster=Slow("abc"), verbose=2)

@@ -108,7 +108,8 @@ class Launcher(ABC):
 
     def __init__(self, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
         check_number("max_restarts", max_restarts, 0)
-        if not isinstance(silence, Real) or not 0 < silence <= _LONGEST_SILENCE:
+        seconds: Any = silence
+        if not isinstance(seconds, Real) or not 0 < float(seconds) <= _LONGEST_SILENCE:
             raise ParameterError(
                 f"silence must be a number of seconds above 0, and at most {_LONGEST_SILENCE:,}; found {silence!r}."
             )
