@@ -1,6 +1,7 @@
 """A cluster whose workers are threads of this process: they train as on any cluster, and can be killed or stopped."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread, local
 from typing import Any, final
@@ -21,7 +22,6 @@ Harm = tuple[str, int, bool]
 """A worker, the number of its sum from 0 that it does not live to see, and whether it is stopped and not killed."""
 
 
-@final
 class Threads(Launcher):
     """Workers named "a", "b", …, one of which comes to harm in each of the first attempts."""
 
@@ -65,11 +65,12 @@ class ThreadTeam(Team):
         self.messages.put(None)
 
     def wait(self, seconds: float) -> Sequence[Message]:
-        try:
-            message = self.messages.get(timeout=seconds)
-        except Empty:
-            return []
-        return [] if message is None else [message]
+        found = []
+        with suppress(Empty):
+            found.append(self.messages.get(timeout=seconds))
+            while True:
+                found.append(self.messages.get_nowait())
+        return [message for message in found if message is not None]
 
     def outcomes(self) -> Sequence[Outcome | None]:
         return list(self.found)

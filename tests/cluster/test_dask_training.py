@@ -1,7 +1,9 @@
 """Training on the processes of a Dask cluster: the model of one process, byte for byte."""
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, cast
 
 import dask
@@ -12,6 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import swaprank as sr
+from swaprank.cluster import Dask
 from swaprank.cluster.dask_supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
@@ -198,6 +201,20 @@ def test_an_error_of_a_callback_ends_training_and_the_cluster_trains_again(clien
     with pytest.raises(ValueError, match="bad luck"):
         sr.MART(n_trees=1000, n_leaves=4).fit(parts, callbacks=[fail])
     assert sr.MART(n_trees=2, n_leaves=4).fit(parts).n_rounds_ == 2
+
+
+def test_nothing_of_a_turn_stays_in_the_client(client: Client) -> None:
+    def running() -> int:
+        found = [each for each in gc.get_objects() if type(each).__name__ == "Semaphore"]
+        return sum(each.refresh_callback.is_running() for each in found if hasattr(each, "refresh_callback"))
+
+    before = running()
+    with Dask(client).turn():
+        assert running() == before + 1
+    end = monotonic() + 10
+    while running() > before and monotonic() < end:
+        sleep(0.05)
+    assert running() == before
 
 
 def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 import swaprank as sr
 from swaprank.cluster.socket_collective import SocketCollective
 from swaprank.errors import ClusterError
-from tests.thread_launcher import Harm, Threads, harmful
+from swaprank.model_files import container
+from swaprank.rankers import tree_checkpoints
+from tests.thread_launcher import Harm, KilledError, Threads, harmful
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +58,69 @@ def test_a_worker_may_die_at_any_moment(name: str, at: int, alone: bytes, tmp_pa
     assert seen == list(range(1, len(ranker.history_["valid"]["ndcg@10"]) + 1))
 
 
+@pytest.mark.parametrize(("at", "every"), [(102, 1), (102, 10), (103, 1), (103, 10), (104, 1)])
+def test_callbacks_hear_of_each_round_once_and_end_training_when_a_worker_dies_meanwhile(
+    at: int, every: int, tmp_path: Path
+) -> None:
+    """The worker dies while the callbacks are asked, or before the first worker asks them."""
+    alone = saved(make().fit(TRAIN, valid=VALI, callbacks=[lambda progress: progress.round == 3]), tmp_path)
+    seen: list[int] = []
+
+    def slow(progress: sr.rankers.Progress) -> bool:
+        seen.append(progress.round)
+        sleep(0.1 * (progress.round == 3))
+        return progress.round == 3
+
+    cluster, file = Threads("abc", [("b", at, False)]), tmp_path / "kept"
+    ranker = make().fit(parts(), valid=VALI, cluster=cluster, callbacks=[slow], checkpoint=file, checkpoint_every=every)
+    assert len(cluster.attempts) == 2
+    assert seen == [1, 2, 3]
+    assert saved(ranker, tmp_path) == alone
+
+
+def test_callbacks_hear_of_a_round_that_only_the_others_know_of(
+    alone: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, n_written = container.write_model, [0]
+
+    def write_or_die(*content: Any) -> None:
+        n_written[0] += 1
+        if n_written[0] == 3:
+            raise KilledError
+        write(*content)
+
+    monkeypatch.setattr(tree_checkpoints, "write_model", write_or_die)
+    seen: list[int] = []
+    ranker = make().fit(
+        parts(),
+        valid=VALI,
+        cluster=Threads("abc"),
+        callbacks=[lambda progress: seen.append(progress.round)],
+        checkpoint=tmp_path / "kept",
+        checkpoint_every=1,
+    )
+    assert seen == list(range(1, ranker.n_rounds_ + 1))
+    assert saved(ranker, tmp_path) == alone
+
+
+def test_the_last_rounds_are_shown_although_training_has_ended_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
+    class Slow(Threads):
+        def start(self, job: Any, placement: Any) -> Any:
+            team = super().start(job, placement)
+            ask = team.ask
+
+            def slow(*arguments: Any) -> Any:
+                while None in team.outcomes():
+                    sleep(0.01)
+                return ask(*arguments)
+
+            team.ask = slow  # type: ignore[method-assign, assignment]
+            return team
+
+    make().fit(parts(), cluster=Slow("abc"), verbose=2)
+    assert "tree 12 of 12" in capsys.readouterr().err
+
+
 def test_training_goes_on_from_the_last_tree(
     alone: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +144,21 @@ def test_training_goes_on_from_the_last_tree(
     assert sum(times) <= 12 * 3 + 3
     shown = capsys.readouterr().err
     assert "worker 1 of 3 (b) has ended. Training goes on from" in shown
+
+
+def test_what_was_learned_before_is_not_sent(alone: bytes, tmp_path: Path) -> None:
+    class Looking(Threads):
+        def start(self, job: Any, placement: Any) -> Any:
+            sent.append(job.ranker)
+            return super().start(job, placement)
+
+    sent: list[Any] = []
+    ranker = make().fit(TRAIN)
+    learned = ranker.learned_
+    ranker.fit(parts(), valid=VALI, cluster=Looking("ab"))
+    assert not sent[0].__sklearn_is_fitted__()
+    assert saved(ranker, tmp_path) == alone
+    assert ranker.learned_ is not learned
 
 
 def test_one_that_is_stopped_is_left_out(alone: bytes, tmp_path: Path) -> None:

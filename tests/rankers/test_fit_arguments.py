@@ -298,3 +298,26 @@ def test_arguments_of_predict_of_others_are_explained() -> None:
     for keyword, hint in (("num_iteration", r"predict\(X, n_trees=50\)"), ("pred_contrib", r"contributions\(X\)")):
         with pytest.raises(sr.errors.ArgumentError, match=f"predict has no argument '{keyword}'; in swaprank: {hint}"):
             ranker.predict(VX, **{keyword: 1})
+
+
+def test_a_cluster_that_cannot_be_used_is_refused() -> None:
+    from swaprank.cluster import Dask
+
+    parts = sr.Parts([TRAIN])
+    with pytest.raises(sr.errors.ParameterError, match=r"such as swaprank\.cluster\.Dask\(client\); found str\."):
+        small().fit(parts, cluster="scheduler:8786")  # type: ignore[arg-type]
+    with pytest.raises(sr.errors.ParameterError, match="but the data is in this process: divide it"):
+        small().fit(TRAIN, cluster=Dask())
+    with pytest.raises(sr.errors.ParameterError, match=r"client must be a client of Dask, .* found str"):
+        Dask("scheduler:8786")
+    closed = SimpleNamespace(status="closed", scheduler_info=dict)
+    with pytest.raises(sr.errors.ClusterError, match="the Dask client was closed: connect again"):
+        small().fit(parts, cluster=Dask(closed))
+
+
+@pytest.mark.parametrize("silence", [0, -1.0, float("nan"), float("inf"), 1e12, "60", None])
+def test_a_silence_that_nobody_can_wait_for_is_refused(silence: Any) -> None:
+    from swaprank.cluster import Dask
+
+    with pytest.raises(sr.errors.ParameterError, match=r"silence must be a number of seconds above 0, .* found "):
+        Dask(silence=silence)

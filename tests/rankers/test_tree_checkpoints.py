@@ -71,6 +71,23 @@ def test_more_trees_may_follow(tmp_path: Path) -> None:
     assert fit("MART", path, n_trees=3).n_rounds_ == 3
 
 
+def test_more_trees_that_grow_in_another_way_are_refused(tmp_path: Path) -> None:
+    data, path = sr.datasets.random_search((40,), n_documents=12, random_state=0)[0], tmp_path / "run"
+    sr.LambdaMART(n_trees=45, n_leaves=5).fit(data, checkpoint=path)
+    with pytest.raises(sr.errors.DataError, match="grow_policy was leafwise, is now symmetric; max_depth was 4"):
+        sr.LambdaMART(n_trees=55, n_leaves=5).fit(data, checkpoint=path)
+    chosen = sr.LambdaMART(n_trees=55, n_leaves=5, grow_policy="leafwise")
+    alone = saved(chosen.fit(data), tmp_path)
+    assert saved(chosen.fit(data, checkpoint=path), tmp_path) == alone
+
+
+def test_another_watched_set_is_refused(tmp_path: Path) -> None:
+    sets, path = {"one": VALI.subset(slice(20)), "two": VALI.subset(slice(20, 40))}, tmp_path / "run"
+    RANKERS["MART"]().set_params(n_trees=3).fit(TRAIN, valid=sets, checkpoint=path)
+    with pytest.raises(sr.errors.DataError, match=r"watched was ndcg@\d+on.?two, is now ndcg@\d+on.?one\. "):
+        RANKERS["MART"]().fit(TRAIN, valid={"two": sets["two"], "one": sets["one"]}, checkpoint=path)
+
+
 def test_training_continues_from_a_base_ranker_and_a_checkpoint(tmp_path: Path) -> None:
     base = sr.MART(n_trees=3, n_leaves=5).fit(TRAIN)
     path = tmp_path / "run.checkpoint"

@@ -19,7 +19,7 @@ from swaprank.cluster.parts import Parts
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.cluster.worker_task import Broken, Job, Message, WorkerResult, Workplace, train_shard
-from swaprank.errors import ClusterError, import_extra
+from swaprank.errors import ClusterError, ParameterError, import_extra
 
 
 @final
@@ -39,13 +39,21 @@ class Dask(Launcher):
 
     def __init__(self, client: Any = None, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
         super().__init__(max_restarts=max_restarts, silence=silence)
+        if client is not None and not hasattr(client, "scheduler_info"):
+            raise ParameterError(
+                "client must be a client of Dask, such as distributed.Client('scheduler:8786'); found "
+                f"{type(client).__name__}."
+            )
         self._given = client
         self._had_workers = False
 
     @property
     def client(self) -> Any:
-        """The client; ClusterError if there is none."""
-        return current_client() if self._given is None else self._given
+        """The client; ClusterError if there is none, or it was closed."""
+        client = current_client() if self._given is None else self._given
+        if client.status == "closed":
+            raise ClusterError("the Dask client was closed: connect again, distributed.Client('scheduler:8786').")
+        return client
 
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
         """See `Launcher`."""
@@ -66,13 +74,15 @@ class Dask(Launcher):
 
         client = self.client
         semaphore = Semaphore(name="swaprank-training", scheduler_rpc=client.scheduler, loop=client.loop)
-        while not semaphore.acquire(timeout=CHECK_SECONDS):
-            pass
         try:
+            _acquire(semaphore)
             yield
         finally:
-            with suppress(Exception):  # The scheduler may be gone.
+            with suppress(Exception):  # The scheduler may be gone, or this training had no turn.
                 semaphore.release()
+            with suppress(Exception):
+                # Otherwise it stays in the loop of the client.
+                client.loop.add_callback(semaphore.refresh_callback.stop)
 
 
 @final
@@ -220,6 +230,14 @@ class _DaskWorkplace(Workplace):
 def train_on_worker(job: Job, shard: Shard, topic: str) -> WorkerResult | Broken:
     """The task of a worker; Dask has replaced the futures in its shard by their values."""
     return train_shard(job, shard, _DaskWorkplace(topic))
+
+
+def _acquire(semaphore: Any) -> None:
+    try:
+        while not semaphore.acquire(timeout=CHECK_SECONDS):
+            pass
+    except OSError as error:
+        raise ClusterError(f"the Dask scheduler does not answer: {error}.") from error
 
 
 def current_client() -> Any:

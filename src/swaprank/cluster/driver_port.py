@@ -4,6 +4,8 @@ Both sides prove that they know the secret of the training before anything else 
 an outcome is a worker that is gone; for the worker, it is a driver that does not wait any more.
 """
 
+import os
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -131,8 +133,9 @@ class DriverPort:
             # It ends `accept`, which closing would not.
             Client(self._listener.address).close()
         for connection in list(self._connections.values()):
-            with suppress(OSError):
-                connection.close()
+            # Not closed: a thread waits for the worker, and until it is woken the worker would not hear of it.
+            with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as same:
+                same.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         while self._open:

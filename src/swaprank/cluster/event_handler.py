@@ -34,10 +34,10 @@ class EventHandler:
         self._size = 0
         self._addresses: dict[int, Address] = {}
         self._stops = False
-        """The last answer of the callbacks."""
+        """The answer of the callbacks to the last round."""
         self.notice = callbacks.notice
         self.checkpoint = job.checkpoint.content
-        """The last one that the driver has."""
+        """The one from which training goes on without workers that are lost."""
         self.interrupted = False
         self.n_rounds = 0
         """The number of rounds that were finished."""
@@ -73,17 +73,23 @@ class EventHandler:
             self.n_rounds = finished[0]
             for show in self._callbacks.display:
                 show(finished)
+            before = self.checkpoint
             if self.n_rounds % self._job.checkpoint.every == 0:
                 self.keep(team.ask(0, last_checkpoint, self._job.session))
             answers = [decide(finished) for decide in self._callbacks.deciding]
             self._stops = any(answers)
-        if self._job.waits or self.interrupted:
-            team.tell(0, answer, self._job.session, self._stops or self.interrupted)
+            if self._stops:
+                # If a worker is lost now, this round must come again, to end training.
+                self.checkpoint = before
+        ends = finished[0] == self.n_rounds and (self._stops or self.interrupted)
+        if self._job.waits or ends:
+            team.tell(0, answer, self._job.session, ends)
 
     def keep(self, content: bytes | None) -> None:
-        """Keep a checkpoint here, and in the file of the user."""
+        """Keep a checkpoint in the file of the user, and to go on from it unless a callback has ended training."""
         if content:
-            self.checkpoint = content
+            if not self._stops:
+                self.checkpoint = content
             if self._job.checkpoint.path is not None:
                 with replacing(self._job.checkpoint.path) as stream:
                     stream.write(content)

@@ -23,7 +23,7 @@ MPI needs none of this: `mpiexec` starts all processes, and each of them is its 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from swaprank.cluster.parts import Parts
@@ -31,6 +31,9 @@ from swaprank.cluster.shard import Shard
 from swaprank.cluster.socket_collective import SILENCE_SECONDS
 from swaprank.cluster.worker_task import Broken, Job, Message, WorkerResult
 from swaprank.errors import ClusterError, ParameterError
+
+_LONGEST_SILENCE = 10**6
+"""Seconds; operating systems cannot wait much longer."""
 
 
 class Placement(NamedTuple):
@@ -105,9 +108,12 @@ class Launcher(ABC):
 
     def __init__(self, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
         check_number("max_restarts", max_restarts, 0)
-        if not silence > 0:
-            raise ParameterError(f"silence must be a number of seconds above 0; found {silence!r}.")
-        self.max_restarts, self.silence = max_restarts, silence
+        seconds: Any = silence
+        if not isinstance(seconds, Real) or not 0 < float(seconds) <= _LONGEST_SILENCE:
+            raise ParameterError(
+                f"silence must be a number of seconds above 0, and at most {_LONGEST_SILENCE:,}; found {silence!r}."
+            )
+        self.max_restarts, self.silence = max_restarts, float(silence)
 
     @abstractmethod
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:

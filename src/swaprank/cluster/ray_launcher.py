@@ -129,7 +129,13 @@ class RayTeam(Team):
         self._ray, self._job, size = ray, job, len(placement.shards)
         # All actors or none: two trainings could wait for each other.
         self._group = placement_group([{"CPU": cpus}] * size, strategy="SPREAD")
-        if not self._group.wait(_START_SECONDS):
+        try:
+            is_ready = self._group.wait(_START_SECONDS)
+        except BaseException:
+            # Otherwise it would take the CPUs when they are free.
+            ray.util.remove_placement_group(self._group)
+            raise
+        if not is_ready:
             ray.util.remove_placement_group(self._group)
             raise ClusterError(
                 f"Ray has no {size * cpus:,} free CPUs for {_START_SECONDS:.0f} s: other programs use the cluster. Try "

@@ -145,8 +145,10 @@ class SparkTeam(Team):
         if not any(map(self._port.has_met, range(len(outcomes)))):
             # Nobody has started: it is an error of the data frame, or of Spark, which starts no task for no rows.
             return [self._error or DataError(f"{_TRAIN} has no rows.")] * len(outcomes)
+        # What a worker has sent may be on its way, unless its machine or network is gone.
+        may_come = monotonic() - self._ended < self._job.silence
         return [
-            each if each is not None or self._port.has_met(rank) else Gone("has ended")
+            each if each is not None or (may_come and self._port.has_met(rank)) else Gone("has ended")
             for rank, each in enumerate(outcomes)
         ]
 

@@ -4,7 +4,7 @@ Sums over workers are exact, so the fitted ranker is the one that training on al
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,8 @@ def train_on_cluster(
     Ctrl-C ends training after the round that is under way; what was learned is then marked as interrupted.
     """
     sent = copy(ranker)
+    # What it learned before is no part of this training.
+    vars(sent).pop("_learned", None)
     if hasattr(ranker, "random_state"):
         # Drawn here: a generator of the user's goes on as it does on one machine.
         sent.random_state = seed_of(ranker.random_state)
@@ -79,12 +81,10 @@ def _attempt(launcher: Launcher, placement: Placement, job: Job, events: EventHa
     events.listen(team, job, len(placement.workers))
     try:
         while not _ended(team.outcomes()):
-            try:
-                for message in team.wait(CHECK_SECONDS):
-                    events.handle(message)
-            except KeyboardInterrupt:
-                events.interrupt()
-        trained = _result(placement, team, job, events.heard)
+            _listen(team, events, CHECK_SECONDS)
+        # Messages that were on their way while the last ones were handled.
+        _listen(team, events, 0.0)
+        trained = _result(placement, team, job, events)
         events.keep(trained.checkpoint)
         return trained._replace(learned=replace(trained.learned, interrupted=events.interrupted))
     except _BrokenGroupError as broken:
@@ -93,6 +93,18 @@ def _attempt(launcher: Launcher, placement: Placement, job: Job, events: EventHa
     finally:
         # Workers whose task is cancelled end by themselves.
         team.stop()
+
+
+def _listen(team: Team, events: EventHandler, seconds: float) -> bool:
+    """Handle the messages that arrive, and Ctrl-C; False if nothing arrives within so many seconds."""
+    try:
+        messages = team.wait(seconds)
+        for message in messages:
+            events.handle(message)
+    except KeyboardInterrupt:
+        events.interrupt()
+        return True
+    return len(messages) > 0
 
 
 def _ended(outcomes: Sequence[Outcome | None]) -> bool:
@@ -110,7 +122,7 @@ class _BrokenGroupError(LostWorkersError):
         self.checkpoints = checkpoints
 
 
-def _result(placement: Placement, team: Team, job: Job, heard: Collection[int]) -> WorkerResult:
+def _result(placement: Placement, team: Team, job: Job, events: EventHandler) -> WorkerResult:
     """The result of the first worker; raises the error that explains why there is none."""
     end, told = monotonic() + job.silence, set[int]()
     while True:
@@ -122,14 +134,16 @@ def _result(placement: Placement, team: Team, job: Job, heard: Collection[int]) 
             raise cause
         lost = _lost(outcomes)
         # Whoever has not even started has nothing to tell.
-        waited = {rank for rank in heard if outcomes[rank] is None} - lost.keys()
+        waited = {rank for rank in events.heard if outcomes[rank] is None} - lost.keys()
         if not waited or monotonic() > end:
             break
         for rank in waited - told:
             # It may wait for the group to form, or compute for long and not know.
             team.tell(rank, give_up, job.session, rank, "another worker was lost.")
             told.add(rank)
-        team.wait(CHECK_SECONDS)
+        if _listen(team, events, CHECK_SECONDS):
+            # Callbacks may take long, and meanwhile nobody has listened.
+            end = monotonic() + job.silence
     if errors:
         raise errors[0]
     lost = lost or _blamed(outcomes) | dict.fromkeys(waited, "does not answer")

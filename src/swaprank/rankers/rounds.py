@@ -119,6 +119,8 @@ class Measured:
         for name, data in sets.items():
             self.bound[name] |= {str(goal): goal.bind(data) for goal in goals if str(goal) not in self.bound[name]}
         self.history: History = {name: {metric: [] for metric in bound} for name, bound in self.bound.items()}
+        self.n_answered = 0
+        """The rounds that all workers have finished, and callbacks answered."""
         last = list(sets)[-1:]
         self.watched = Watched(last[0], next(iter(self.bound[last[0]]))) if last else None
         self.unusable: Watched | None = None
@@ -170,15 +172,12 @@ class Measured:
     def drop_partial_round(self) -> None:
         """Forget a round that was interrupted while it was measured."""
         n_rounds = min((len(values) for of_set in self.history.values() for values in of_set.values()), default=0)
-        self.history = {
-            name: {metric: values[:n_rounds] for metric, values in of_set.items()}
-            for name, of_set in self.history.items()
-        }
+        self.history = _first_rounds(self.history, n_rounds)
 
-    def finished_rounds(self, n_trained: int) -> int:
-        """How many of the rounds were measured, too; what was measured of others is forgotten."""
-        self.drop_partial_round()
-        return min([n_trained, *(len(values) for of_set in self.history.values() for values in of_set.values())])
+    def drop_unanswered_rounds(self) -> int:
+        """Forget what was measured after the last round that callbacks have answered; returns its number."""
+        self.history = _first_rounds(self.history, self.n_answered)
+        return self.n_answered
 
     @property
     def best_round(self) -> int | None:
@@ -203,6 +202,10 @@ class Measured:
         if self.goals is None or self.watched is None or not self.goals.floors:
             return []
         return self.goals.weights(self.history[self.watched.set])
+
+
+def _first_rounds(history: History, n_rounds: int) -> History:
+    return {name: {metric: values[:n_rounds] for metric, values in of_set.items()} for name, of_set in history.items()}
 
 
 def _metrics_of(data: Dataset, metrics: list[Metric], collective: Collective) -> list[Metric]:
@@ -249,7 +252,7 @@ def run_rounds(
             f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "
             "queries has documents that it would tell apart."
         )
-    finished = n_done
+    finished = measured.n_answered = n_done
     try:
         for number in range(n_done + 1, n_rounds + 1):
             if _is_over(patience, finished, _best(measured, finished)):
@@ -263,7 +266,9 @@ def run_rounds(
             progress = Progress(number, n_rounds, now, best)
             answers = [callback(progress) for callback in callbacks]
             # On a cluster, the callbacks of any worker stop all of them.
-            if total(measured.collective, int(any(answers))) > 0:
+            stops = total(measured.collective, int(any(answers))) > 0
+            measured.n_answered = number
+            if stops:
                 break
     except KeyboardInterrupt:
         if not finished or measured.collective.size > 1:

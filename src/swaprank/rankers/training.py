@@ -184,6 +184,8 @@ class TrainableRanker(Ranker):
         else:
             parts = {name: validation_data(name, each, columns) for name, each in given_sets.items()}
             observed_sets = {"train": data, **parts}
+        if cluster is not None:
+            check_cluster(cluster, data)
         own_callbacks = translated_callbacks(callbacks, bool(given_sets), self.can.round_name)
         file = as_checkpoint(checkpoint, checkpoint_every)
         with (
@@ -349,6 +351,19 @@ class TrainableRanker(Ranker):
             seen=see(data, trained.model, bins, self.n_threads, collective),
             **{**known_values, "found": dict(trained.found)},
         )
+
+
+def check_cluster(cluster: Any, data: Any) -> None:
+    """Raise ParameterError for what is no cluster, and for one that would not be used."""
+    from swaprank.cluster.launcher import Launcher
+
+    if not isinstance(cluster, Launcher):
+        raise ParameterError(
+            "cluster must be a cluster that runs workers, such as swaprank.cluster.Dask(client); found "
+            f"{type(cluster).__name__}."
+        )
+    if isinstance(data, Dataset):
+        raise ParameterError("cluster is for data in parts, but the data is in this process: divide it, sr.Parts([…]).")
 
 
 def _comparable(sets: dict[str, Dataset], data: Dataset) -> dict[str, Dataset]:

@@ -64,7 +64,6 @@ def kept_trees(
         trees = _trees(meta, arrays, booster)[:n_trees]
     except (ModelFileError, KeyError) as error:
         raise ModelFileError(f"{where}: ", error, " Delete it to start over.") from None
-    measured.at_start = meta["at_start"] if meta["at_start"] is not None else measured.at_start
     measured.history = {
         name: {metric: values[: len(trees)] for metric, values in of_set.items()}
         for name, of_set in meta["history"].items()
@@ -83,6 +82,7 @@ def saving(
     """The callback that writes the checkpoint of the first worker, if there is one.
 
     If a worker is lost, every other one that has a file writes the trees that were finished: nobody knows who is left.
+    Trees that callbacks have not answered are grown again, so that no callback misses one.
     """
     checkpoint = request.checkpoint
     every = 1 if checkpoint is None else checkpoint.every
@@ -100,14 +100,13 @@ def saving(
             "bin": np.concatenate([each.tree.bin[: each.n_leaves - 1] for each in finished]),
             "sets": np.concatenate([each.tree.sets[: each.n_leaves - 1] for each in finished]) > 0,
         }
-        at_start = measured.at_start if np.isfinite(measured.at_start) else None
-        content = {"configuration": configuration, "history": measured.history, "at_start": at_start, "model": meta}
+        content = {"configuration": configuration, "history": measured.history, "model": meta}
         write_model(checkpoint.path, KIND, content, {**arrays, **binned})
 
     try:
         yield [] if checkpoint is None or request.collective.rank > 0 else [write]
     except ClusterError:
-        write_all(trees[: measured.finished_rounds(len(trees))])
+        write_all(trees[: measured.drop_unanswered_rounds()])
         raise
 
 
@@ -121,6 +120,9 @@ def configuration_of(
         return None
     given = saved_parameters(ranker, request.seed)
     parameters = {name: each for name, each in given.items() if name not in _MAY_CHANGE}
+    # What is chosen may depend on the number of trees.
+    unset = [name for name in booster.rules.declared if name in parameters and parameters[name] is None]
+    parameters |= {name: getattr(booster.rules, name) for name in unset}
     base, data = getattr(request.base, "model_", None), request.data
     cuts = Cuts(booster.bins.cuts, booster.bins.n_bins, booster.rules.max_bins)
     found = {
@@ -128,6 +130,7 @@ def configuration_of(
         **parameters,
         "base_ranker": None if base is None else _digest(base.to_parts().arrays),
         "metrics": [str(metric) for metric in request.metrics],
+        "watched": None if measured.watched is None else str(measured.watched),
         "features": list(data.feature_names),
         "categories": hashlib.sha256(repr(sorted(data.categories.items())).encode()).hexdigest()[:16],
         "cuts of features": hashlib.sha256(cuts.values.tobytes() + cuts.n_bins.tobytes()).hexdigest()[:16],
