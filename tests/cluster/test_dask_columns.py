@@ -75,13 +75,15 @@ def test_partitions_that_do_not_fit() -> None:
     X, y, qid = array(rows["X"]), array(rows["y"]), array(QID)
     with pytest.raises(sr.errors.DataError, match=r"y must be a Dask array or series with .* found ndarray"):
         sr.Parts.from_arrays(X, rows["y"], qid=qid)
-    with pytest.raises(sr.errors.DataError, match="qid has 1 partitions, but X has 3"):
+    with pytest.raises(sr.errors.DataError, match="qid has 1 partitions, but the features have 3"):
         sr.Parts.from_arrays(X, y, qid=da.from_array(QID, chunks=30))
-    with pytest.raises(sr.errors.DataError, match=r"partition 1 of y has 5 rows, but that of X has 10: .*y.rechunk\("):
+    with pytest.raises(
+        sr.errors.DataError, match=r"partition 1 of y has 5 rows, but that of the features has 10: .*y.rechunk\("
+    ):
         sr.Parts.from_arrays(X, da.from_array(rows["y"], chunks=((10, 5, 15),)), qid=qid)
     with pytest.raises(sr.errors.DataError, match="partition 0: the sizes in group sum to 6, but X has 10 rows"):
         computed(sr.Parts.from_arrays(X, y, group=da.from_array(np.array(GROUP), chunks=((2, 2, 2),))))
-    with pytest.raises(sr.errors.DataError, match="give X, y and qid, or group"):
+    with pytest.raises(sr.errors.DataError, match="give the labels and qid or group"):
         sr.LambdaMART().fit(X, y)
     with pytest.raises(sr.errors.ArgumentError, match="query_weight cannot be given for Dask arrays"):
         sr.LambdaMART().fit(X, y, qid=qid, query_weight=y)

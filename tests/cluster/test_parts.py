@@ -32,7 +32,7 @@ def test_finding_out_imports_nothing_heavy() -> None:
 def test_what_is_no_part_says_what_to_do() -> None:
     with pytest.raises(sr.errors.DataError, match="a part must be a Dataset, or a delayed value or a future"):
         sr.Parts([np.zeros((4, 2))])
-    with pytest.raises(sr.errors.DataError, match="for Dask arrays and series, give X, y and qid, or group"):
+    with pytest.raises(sr.errors.DataError, match="for Dask arrays and series, give the labels and qid or group"):
         as_parts(da.zeros((4, 2)))
     with pytest.raises(sr.errors.DataError, match="there are no parts"):
         sr.Parts([])

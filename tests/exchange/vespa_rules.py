@@ -7,7 +7,9 @@ evaluation takes features, thresholds and leaves in float; expressions are evalu
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,10 @@ def scores(content: bytes, documents: Sequence[Mapping[str, Any]], is_fast: bool
     categorical = [at for at, name in enumerate(names) if model["feature_infos"].get(name, {}).get("values")]
     categories = dict(zip(categorical, model["pandas_categorical"], strict=True))
     trees = [_expression(tree["tree_structure"], names, categories) for tree in model["tree_info"]]
-    return np.array([sum(_value(tree, document, is_fast) for tree in trees) for document in documents])
+    # From Python 3.12 on, `sum` compensates for rounding, which Vespa does not.
+    return np.array(
+        [reduce(operator.add, (_value(tree, document, is_fast) for tree in trees)) for document in documents]
+    )
 
 
 def _expression(node: dict[str, Any], names: list[str], categories: dict[int, list[Any]]) -> Expression:

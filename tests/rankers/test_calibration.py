@@ -53,6 +53,14 @@ def test_probabilities_come_true_and_the_order_stays(method: Literal["isotonic",
             assert abs(values[group].mean() - TRUTH[group].mean()) < 0.05
 
 
+def test_steps_whose_means_differ_by_rounding_are_one() -> None:
+    # The means of the ten in the middle are computed as 0.5 and 0.5000000000000001.
+    labels = np.array([0.0, 0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1])
+    scores = np.arange(len(labels), dtype=np.float64)
+    found = fit_calibration(scores, labels, None, 1, method="isotonic", target="probability", rel=1)
+    assert np.diff(found.values).min() > 0.01
+
+
 def test_expected_labels_come_true() -> None:
     ranker = RANKER.calibrate(VALI, target="label")
     values = ranker.calibrated(TEST)

@@ -12,7 +12,7 @@ import numpy as np
 from swaprank.arrays import AnyArray
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import IdRuns, runs_of_groups
-from swaprank.errors import ArgumentError, DataError
+from swaprank.errors import ArgumentError, DataError, Wording
 
 _COLUMNS = ("y", "qid", "group", "sample_weight", "base_score", "docid")
 
@@ -77,8 +77,8 @@ def _partitions(name: str, data: Any) -> list[Any]:
 def _check_aligned(name: str, column: Any, found: list[Any], X: Any, features: list[Any]) -> None:
     if len(found) != len(features):
         raise DataError(
-            f"{name} has {len(found):,} partitions, but X has {len(features):,}: each partition of X has its own. For "
-            "arrays, such as with y.rechunk(X.chunks[0])."
+            f"{name} has {len(found):,} partitions, but the features have {len(features):,}: each of them needs its own",
+            Wording(". For arrays, such as with y.rechunk(X.chunks[0]).", "."),
         )
     if name == "group" or not (is_array(column) and is_array(X)):
         return
@@ -87,8 +87,9 @@ def _check_aligned(name: str, column: Any, found: list[Any], X: Any, features: l
     bad = np.flatnonzero((sizes != expected) & ~np.isnan(sizes) & ~np.isnan(expected))
     if len(bad):
         raise DataError(
-            f"partition {bad[0]} of {name} has {sizes[bad[0]]:,.0f} rows, but that of X has {expected[bad[0]]:,.0f}: "
-            f"divide it alike, with {name}.rechunk(X.chunks[0])."
+            f"partition {bad[0]} of {name} has {sizes[bad[0]]:,.0f} rows, but that of the features has "
+            f"{expected[bad[0]]:,.0f}: divide it alike",
+            Wording(f", with {name}.rechunk(X.chunks[0]).", "."),
         )
 
 

@@ -182,7 +182,8 @@ def as_parts(data: Any, **columns: Any) -> Any:
     if is_frame(data) or is_array(data):
         if "y" not in given or not {"qid", "group"} & given.keys():
             raise DataError(
-                "for Dask arrays and series, give X, y and qid, or group: one label and one query id a row."
+                "for Dask arrays and series, give the labels and qid or group: one label and one query id a row; for "
+                "a Dask data frame, qid may also be the name of a column."
             )
         return Parts.from_arrays(data, given.pop("y"), **given)
     if given:

@@ -68,7 +68,7 @@ class Ray(Launcher):
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
         """See `Launcher`. Ray itself finds machines for the actors, and does without those that it has lost."""
         if len(train) > 1 or not isinstance(train.parts[0].value, Rows):
-            raise DataError("Ray trains on its data sets: use sr.ray.fit(ranker, ray.data.read_parquet(…)).")
+            raise DataError("Ray trains on data sets of Ray Data, with swaprank.ray.fit.")
         size = self._size()
         own = self._pieces(train.parts[0], size)
         of_sets: dict[str, list[Sequence[DataPart]]] = {}

@@ -18,7 +18,7 @@ def check_dataset(data: Any) -> None:
     """Raise DataError for what is no data set of Ray Data, and MissingExtraError without Ray."""
     import_extra("ray.data", "training and scoring with Ray needs Ray Data: pip install 'swaprank[ray]'")
     if not is_ray_dataset(data):
-        raise DataError(f"expected a data set of Ray Data, such as ray.data.read_parquet gives; found {_kind(data)}.")
+        raise DataError(f"expected a data set of Ray Data, such as from ray.data; found {_kind(data)}.")
 
 
 def _kind(data: Any) -> str:

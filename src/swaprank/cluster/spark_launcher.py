@@ -71,7 +71,7 @@ class Spark(Launcher):
     def place(self, train: Parts, valid: Mapping[str, Parts], without: Collection[str] = ()) -> Placement:
         """See `Launcher`. Spark itself finds executors for the tasks, and does without those that it has lost."""
         if len(train) > 1 or not isinstance(train.parts[0].value, Rows):
-            raise DataError("Spark trains on its data frames: use sr.spark.fit(ranker, spark.read.parquet(…)).")
+            raise DataError("Spark trains on data frames of Spark, with swaprank.spark.fit.")
         size = _checked_size(self._session, self._n_workers)
         sets = {name: each.parts for name, each in valid.items()}
         shards = [Shard(rank, size, train.parts, sets, ()) for rank in range(size)]

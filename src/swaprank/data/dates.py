@@ -35,7 +35,7 @@ def days_since(table: Any, start: str | date | datetime | np.datetime64) -> Any:
     try:
         zero = np.datetime64(given, "us")
     except ValueError:
-        zero = np.datetime64("NaT")
+        zero = np.datetime64("NaT", "us")
     if np.isnat(zero):
         raise DataError(f"start must be a date such as '2026-01-31', found {start!r}.")
     found = nw.from_native(table)

@@ -177,8 +177,9 @@ def check_not_distributed(X: Any) -> None:
     for engine, of_engine in {"spark": "pyspark.sql", "ray": "ray.data"}.items():
         if type(X).__module__.startswith(of_engine):
             raise DataError(
-                f"X is rows of {engine.title()}: train with swaprank.{engine}.fit(ranker, data, label=…, qid=…), and "
-                f"score with swaprank.{engine}.transform(ranker, data)."
+                THE_DATA,
+                f" is rows of {engine.title()}: train with swaprank.{engine}.fit, and score with "
+                f"swaprank.{engine}.transform.",
             )
 
 

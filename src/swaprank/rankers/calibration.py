@@ -20,6 +20,8 @@ from swaprank.parameters import Bounds, check_parameter
 METHODS = ("isotonic", "platt")
 TARGETS = ("probability", "label")
 _MOST_STEPS = 100
+_ROUNDING = 1e-12
+"""Means that differ by less, relatively, are equal: between two such steps, different scores would have one value."""
 
 
 def fit_calibration(
@@ -98,7 +100,7 @@ def pool(x: Floats, y: Floats, w: Floats, centre: Floats, value: Floats, weight:
             k += 1
         centre[n], value[n], weight[n] = score, sum_y / sum_w, sum_w
         n += 1
-        while n > 1 and value[n - 2] >= value[n - 1]:
+        while n > 1 and value[n - 2] >= value[n - 1] * (1 - _ROUNDING):
             both = weight[n - 2] + weight[n - 1]
             value[n - 2] += (value[n - 1] - value[n - 2]) * (weight[n - 1] / both)
             centre[n - 2] += (centre[n - 1] - centre[n - 2]) * (weight[n - 1] / both)

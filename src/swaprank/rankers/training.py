@@ -363,7 +363,7 @@ def check_cluster(cluster: Any, data: Any) -> None:
             f"{type(cluster).__name__}."
         )
     if isinstance(data, Dataset):
-        raise ParameterError("cluster is for data in parts, but the data is in this process: divide it, sr.Parts([…]).")
+        raise ParameterError("cluster is for data in parts, but the data is in this process: divide it into Parts.")
 
 
 def _comparable(sets: dict[str, Dataset], data: Dataset) -> dict[str, Dataset]:

@@ -47,7 +47,7 @@ class Scorer:
     >>> scorer.predict(test.features[0]) == ranker.predict(test)[0]
     np.True_
     >>> scorer.rank(test.features, k=3)
-    array([4, 7, 9])
+    array([4, 9, 2])
     """
 
     def __init__(self, ranker: Ranker | str | os.PathLike[str]) -> None:
