@@ -255,7 +255,7 @@ def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:
     with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
         sr.RankNet().fit(on_workers(client, parts_of(TRAIN, 2), 2))
     with pytest.raises(
-        sr.errors.DataError, match="give the labels and qid or group: .* qid may also be the name of a column"
+        sr.errors.DataError, match=r"give the labels and qid or group: .* qid may also be the name of a column"
     ):
         sr.MART().fit(dd.from_pandas(TRAIN, npartitions=2), qid=TRAIN.qid)
 

@@ -77,7 +77,7 @@ def _partitions(name: str, data: Any) -> list[Any]:
 def _check_aligned(name: str, column: Any, found: list[Any], X: Any, features: list[Any]) -> None:
     if len(found) != len(features):
         raise DataError(
-            f"{name} has {len(found):,} partitions, but the features have {len(features):,}: each of them needs its own",
+            f"{name} has {len(found):,} partitions, but the features have {len(features):,}, and each needs one",
             Wording(". For arrays, such as with y.rechunk(X.chunks[0]).", "."),
         )
     if name == "group" or not (is_array(column) and is_array(X)):
