@@ -6,11 +6,11 @@ from types import MappingProxyType
 from swaprank.errors import ArgumentError, did_you_mean
 
 _ARGUMENTS = {
-    "query_fraction or document_fraction": "subsample bagging_fraction sub_row bagging",
+    "query_fraction or document_fraction": "subsample bagging_fraction sub_row bagging bagging_by_query",
     "min_gain, which is twice XGBoost's gamma for rank: objectives": "gamma min_split_loss",
-    "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
+    "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample max_position",
     "normalize": "lambdarank_normalization",
-    "random_state": "bagging_seed",
+    "random_state": "bagging_seed feature_fraction_seed data_random_seed drop_seed objective_seed",
     "max_bins, which is one more than CatBoost's border_count": "border_count",
     "y": "label",
     "sample_weight or query_weight": "weight group_weight",
@@ -22,12 +22,12 @@ _ARGUMENTS = {
 """Our arguments, and arguments elsewhere that mean about the same; the same ones are accepted, see parameters.py."""
 
 _ADVICE = {
-    "metric=sr.metrics.NDCG(10, gain=[0, 1, 3, 7]), with the gain of each label": "label_gain",
+    "metric='ndcg@10(gain=0/1/3/7)', with the gain of each label": "label_gain",
     "metric='ndcg@10', with the depth in the name; fit(metrics=[…]) measures more": "eval_at ndcg_eval_at",
     "metric='ndcg@10' is optimized; fit(metrics=[…]) is measured": "eval_metric loss_function",
     "fit(…, cluster=swaprank.cluster.Dask(client)), or nothing: the current client of Dask is taken": "client",
     "fit(verbose=True) shows progress": "verbose verbosity silent verbose_eval",
-    "fit(…, valid=…)": "eval_set valid_sets evals",
+    "fit(…, valid=…)": "eval_set valid_sets evals eval_X eval_y",
     "fit(valid={'name': data})": "eval_names valid_names",
     "valid=Dataset(X, y, qid=qid, sample_weight=…, base_score=…)": (
         "eval_sample_weight eval_init_score sample_weight_eval_set base_margin_eval_set"
@@ -45,6 +45,16 @@ _ADVICE = {
     "not available: categories are matched by their values": "pandas_categorical",
     "not available; l2 is": "reg_alpha lambda_l1",
     "not available; min_docs_in_leaf and l2 are": "min_child_weight min_sum_hessian_in_leaf max_delta_step",
+    "not available; leaf_smoothing, in documents, is for all leaves": (
+        "cat_smooth cat_l2 min_data_per_group max_cat_to_onehot max_cat_threshold path_smooth"
+    ),
+    "not available; split_noise makes the choice of splits random": "extra_trees extra_seed",
+    "not available; monotone_constraints always holds exactly": "monotone_constraints_method monotone_penalty",
+    "not available; bins of more documents need a smaller max_bins": "min_data_in_bin subsample_for_bin",
+    "missing values are NaN; 0 is a number": "zero_as_missing use_missing",
+    "document_fraction": "top_rate other_rate",
+    "one ranker has one score for each document": "num_class num_classes",
+    "fit(metrics=['mrr']), or a CustomMetric, a function of the labels in the order of the ranking": "feval",
     "not available: labels have gains, and rows and queries have weights": "scale_pos_weight class_weight is_unbalance",
     "not available; feature_fraction is": "colsample_bylevel colsample_bynode feature_fraction_bynode",
     "query_fraction, in turns": "subsample_freq bagging_freq",

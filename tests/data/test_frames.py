@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from swaprank import MART
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.reading.read import read
@@ -93,7 +94,7 @@ def test_categorical_queries_are_text() -> None:
 
 def test_infinite_values_are_named() -> None:
     frame = pl.DataFrame({"qid": [1], "label": [1], "x": [1e300]})
-    with pytest.raises(DataError, match="row 0, column 0"):
+    with pytest.raises(DataError, match="row 0, column 'x'"):
         Dataset.from_frame(frame)
 
 
@@ -150,3 +151,19 @@ def test_columns_of_an_index_are_found_by_all_roles(tmp_path: Path) -> None:
     assert declared.categories == {"shop": ("3", "7")}
     assert sorted(declared.feature_names) == ["age", "shop"]
     assert read(tmp_path / "data.parquet").feature_names == ("age",)
+
+
+def test_a_list_per_query_of_a_table_and_its_column_of_ids() -> None:
+    frame = pd.DataFrame({"query": ["b", "a", "b", "a"], "x": [1.0, 2.0, 3.0, 4.0], "y": [0.0, 1.0, 2.0, 1.0]})
+    ranker = MART(n_trees=2, min_docs_in_leaf=1).fit(frame[["y", "x"]], [0, 1, 1, 0], qid=frame["query"])
+    ranked = ranker.rank(frame, qid="query", k=1)
+    pd.testing.assert_frame_equal(ranked, ranker.rank(frame[["x", "y"]], qid=frame["query"], k=1))
+    assert ranked["qid"].tolist() == ["b", "a"]
+    with pytest.raises(DataError, match="there is no column 'nobody'"):
+        ranker.rank(frame, qid="nobody")
+
+
+def test_an_infinite_value_is_named_by_its_column() -> None:
+    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "price": [1.0, np.inf]})
+    with pytest.raises(DataError, match="row 1, column 'price': inf is not finite"):
+        Dataset.from_frame(frame)

@@ -63,6 +63,12 @@ def test_counts_are_the_same_from_bins_in_any_order_and_in_the_file(tmp_path: Pa
     assert sr.load(tmp_path / "model.swaprank").learned_.seen == ranker.learned_.seen
 
 
+def test_a_table_is_no_data_set() -> None:
+    data = dependent(60, 0)
+    with pytest.raises(sr.errors.DataError, match=r"drift takes new data as a Dataset, .* found ndarray"):
+        sr.drift(sr.MART(n_trees=3).fit(data), data.features)  # type: ignore[arg-type]
+
+
 def test_a_model_without_counts_says_how_to_compare(tmp_path: Path) -> None:
     data = dependent(60, 0)
     sr.MART(n_trees=3).fit(data).export(tmp_path / "model.txt", to="lightgbm")

@@ -175,7 +175,7 @@ def test_constraints_hold_for_the_sum() -> None:
 def test_what_is_no_fitted_ranker_is_refused() -> None:
     for wrong, message in (
         (sr.RankNet(), "must be a fitted ranker, found RankNet that is not fitted"),
-        ("model.swaprank", "must be a fitted ranker, found str"),
+        ("model.swaprank", "must be a fitted ranker, found str. Read it with sr.load or sr.import_model"),
     ):
         with pytest.raises(sr.errors.ParameterError, match=message):
             sr.LambdaMART(**SMALL).fit(TRAIN, base_ranker=wrong)

@@ -105,7 +105,12 @@ def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) ->
         ("gamma", "in swaprank: min_gain, which is twice XGBoost's gamma for rank: objectives."),
         ("reg_alpha", "in swaprank: not available; l2 is."),
         ("eval_set", "in swaprank: fit"),
-        ("label_gain", r"in swaprank: metric=sr.metrics.NDCG\(10, gain="),
+        ("label_gain", r"in swaprank: metric='ndcg@10\(gain=0/1/3/7\)'"),
+        ("feval", r"in swaprank: fit\(metrics="),
+        ("cat_smooth", "in swaprank: not available; leaf_smoothing"),
+        ("extra_trees", "in swaprank: not available; split_noise"),
+        ("max_position", "in swaprank: horizon."),
+        ("feature_fraction_seed", "in swaprank: random_state."),
         ("n_leafs", "did you mean 'n_leaves'"),
     ],
 )

@@ -116,7 +116,7 @@ def test_missing_and_huge_numbers_in_csv(tmp_path: Path) -> None:
         ("qid,label,x\n1,0,3\n1,0,abc\n", "column 'x', line 3: 'abc' is not a number: give features="),
         ("qid,label,x\n1,good,3\n", "column 'label', line 2: 'good' is not a number"),
         ("qid,label,x\n1,NA,3\n2,1,1\n", "column 'label', line 2: the value is missing"),
-        ("qid,label,x\n1,0,inf\n", "row 0, column 0: inf is not finite"),
+        ("qid,label,x\n1,0,inf\n", "row 0, column 'x': inf is not finite"),
         ("qid,label,x\n", "has no documents"),
         ("qid;label;x\n1;0;3\n", "has one column, 'qid;label;x': it seems to be separated by ';', not ','"),
         ("qid,label,x\n1,0,3,4,5\n", "line 2: expected 3 values, one for each column; found 5"),

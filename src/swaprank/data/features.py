@@ -35,7 +35,7 @@ def given_features(X: Any, called: Any = None, categorical: Any = None) -> Store
         categorical: The features that are declared categorical, by name or position.
     """
     if isinstance(X, DenseFeatures):
-        _check_finite(X.matrix, X.matrix)
+        _check_finite(X.matrix, X.matrix, X.names)
     if isinstance(X, StoredFeatures):
         return X
     names, matrix, coded = _converted(X, called, listed(categorical))
@@ -89,7 +89,7 @@ def _converted(
     if isinstance(X, np.ndarray | list | tuple) or not is_frame(X):
         return None, *_from_array(X, names, declared, whose)
     columns, matrix, coded = feature_columns(X, names, declared, whose)
-    _check_finite(matrix, matrix)
+    _check_finite(matrix, matrix, columns)
     return columns, matrix, coded
 
 
@@ -200,13 +200,14 @@ def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None) 
     return features, categories
 
 
-def _check_finite(features: Features, given: AnyArray) -> None:
+def _check_finite(features: Features, given: AnyArray, names: Sequence[str] = ()) -> None:
     for first in range(0, len(features), 4096):
         infinite = np.isinf(features[first : first + 4096])
         if np.count_nonzero(infinite):  # much faster than `any` for a few rows
             row, column = np.argwhere(infinite)[0].tolist()
+            named = f"'{names[column]}'" if len(names) else column
             raise DataError(
                 THE_DATA,
-                f", row {first + row}, column {column}: {given[first + row, column]} is not finite in single "
+                f", row {first + row}, column {named}: {given[first + row, column]} is not finite in single "
                 "precision; use NaN for a missing value.",
             )

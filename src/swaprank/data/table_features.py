@@ -77,7 +77,8 @@ def _warn_of_titles(name: str, n_categories: int, n_values: int) -> None:
         warn_user(
             SwaprankWarning(
                 f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken "
-                f"for a categorical feature: leave it out if it is a title or an id, or declare it with ",
+                f"for a categorical feature: leave it out if it is a title, name it as docid if it is an id, or "
+                "declare it with ",
                 CATEGORICAL,
                 ".",
             )

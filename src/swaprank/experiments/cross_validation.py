@@ -167,7 +167,10 @@ def _named_rankers(rankers: Any, metric: sr.metrics.Metric) -> dict[str, sr.Rank
         raise ParameterError("cross-validation needs at least one ranker; found none.")
     for name, ranker in rankers.items():
         if not isinstance(ranker, sr.Ranker) or ranker.can.learns_from != "data":
-            raise ParameterError(f"'{name}' must be a ranker that learns from data; found {type(ranker).__name__}.")
+            raise ParameterError(
+                f"'{name}' must be a ranker that learns from data; found {type(ranker).__name__}. What needs no "
+                "training, such as a column, is compared on all queries by compare."
+            )
         if ranker.base_ranker is not None:
             raise ParameterError(f"'{name}' has a base ranker, which may have been trained on test queries.")
     return dict(rankers)

@@ -18,7 +18,7 @@ from scipy.special import stdtr
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.seen import Seen, Values, score_values, see
@@ -173,6 +173,11 @@ def drift(
     """
     check_parameter("tolerance", tolerance, Bounds(False, 0, 1))
     check_parameter("alpha", alpha, Bounds(False, 0, 1))
+    if not isinstance(data, Dataset):
+        raise DataError(
+            f"drift takes new data as a Dataset, whose labels are not used; found {type(data).__name__}",
+            Wording(": sr.Dataset(X, np.zeros(len(X)), qid=…).", "."),
+        )
     ranker = trained if isinstance(trained, Ranker) else None
     if ranker is None:
         if not isinstance(trained, Dataset):

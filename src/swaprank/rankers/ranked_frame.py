@@ -6,6 +6,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
+from swaprank.data.frames import split_columns
 from swaprank.data.grouping import Grouping, group_rows
 from swaprank.errors import ArgumentError
 from swaprank.parameters import Bounds, check_parameter
@@ -29,6 +30,9 @@ def ranked_frame(ranker: "Ranker", X: Any, qid: Any, k: int | None, backend: Bac
         check_parameter("k", k, Bounds(True, 1, 10**9))
     if isinstance(X, Dataset) and qid is not None:
         raise ArgumentError("a Dataset has query ids of its own: rank takes qid only with a feature matrix.")
+    if isinstance(qid, str):
+        X, columns = split_columns(X, {"qid": qid})
+        qid = columns["qid"]
     scores = np.asarray(ranker.predict(X))
     if isinstance(X, Dataset):
         grouping, docid = Grouping(X.qids, X.indptr, X.order), X.docid
@@ -41,13 +45,13 @@ def ranked_frame(ranker: "Ranker", X: Any, qid: Any, k: int | None, backend: Bac
     ranks = np.arange(len(scores)) - grouping.indptr[of_row] + 1
     kept = np.full(len(scores), True) if k is None else ranks <= k
     rows, ranks, of_row = rows[order][kept], ranks[kept], of_row[kept]
-    columns: dict[str, Any] = (
+    found: dict[str, Any] = (
         {} if qid is None and not isinstance(X, Dataset) else {"qid": grouping.qids[of_row].tolist()}
     )
-    columns |= {"rank": ranks.tolist(), "row": rows.tolist()}
+    found |= {"rank": ranks.tolist(), "row": rows.tolist()}
     if docid is not None:
-        columns["docid"] = docid[rows].tolist()
-    return make_frame(columns | {"score": scores[rows].tolist()}, backend)
+        found["docid"] = docid[rows].tolist()
+    return make_frame(found | {"score": scores[rows].tolist()}, backend)
 
 
 def rank_of(scores: Floats, place: int, score: float | None = None) -> int:

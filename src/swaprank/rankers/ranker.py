@@ -246,7 +246,8 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def rank(self, X: Any, qid: Any = None, k: int | None = None, *, backend: Backend = "pandas") -> Any:
         """The first k documents of each query as a data frame: qid, rank, row, docid (if the data has ids), score.
 
-        Queries are in the order of the data, tied documents in the order of their rows. A matrix without qid is a list.
+        Queries are in the order of the data, tied documents in the order of their rows. qid has an id per row, or is
+        the name of a column of a table; without it, a matrix or a table is one list.
         """
         from swaprank.rankers.ranked_frame import ranked_frame
 

@@ -14,7 +14,7 @@ from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
 from swaprank.data.side_columns import number_values
-from swaprank.errors import DataError, Hint, Interrupted, ParameterError, SwaprankWarning, warn_user
+from swaprank.errors import DataError, Hint, Interrupted, ParameterError, SwaprankWarning, Wording, warn_user
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.metrics.relevance import GivenPairs
@@ -412,7 +412,8 @@ def base_model(base: Any, kind: type[AnyModel], expected: str, n_features: int) 
     if not isinstance(model, kind):
         unfitted = isinstance(base, Ranker) and model is None
         found = f"{type(base).__name__} that is not fitted" if unfitted else type(base).__name__
-        raise ParameterError(_BASE, f" must be {expected}, found {found}.")
+        read = Wording(" Read it with sr.load or sr.import_model.", "") if isinstance(base, str | os.PathLike) else ""
+        raise ParameterError(_BASE, f" must be {expected}, found {found}.", read)
     check_count(model.n_features, n_features, "the base ranker", "the data")
     return model
 
