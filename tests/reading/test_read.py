@@ -41,11 +41,11 @@ def test_tables(tmp_path: Path, ending: str) -> None:
         read(path, label="relevance", docid="doc")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_damaged_tables(tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize(("ending", "message"), [(".csv", "it has no documents"), (".parquet", "cannot be read")])
+def test_empty_tables(tmp_path: Path, ending: str, message: str) -> None:
     path = tmp_path / f"table{ending}"
     path.write_bytes(b"")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=message):
         read(path)
 
 
