@@ -34,7 +34,7 @@ class Dask(Launcher):
 
     >>> from swaprank.cluster import Dask
     >>> Dask(silence=20).silence
-    20
+    20.0
     """
 
     def __init__(self, client: Any = None, *, max_restarts: int = 3, silence: float = SILENCE_SECONDS) -> None:
