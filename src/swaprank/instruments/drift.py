@@ -18,7 +18,7 @@ from scipy.special import stdtr
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.seen import Seen, Values, score_values, see
@@ -202,7 +202,9 @@ def _seen_by(ranker: Ranker, reference: Dataset | None) -> Seen:
     if seen is None:
         raise DataError(
             "this model has no counts of its training data, because it was imported, trained in batches, or saved by "
-            "an older version: give the training data, drift(ranker, new_data, reference=train), or train it again."
+            "an older version: give the training data",
+            Wording(", drift(ranker, new_data, reference=train)", " with --reference FILE"),
+            ", or train it again.",
         )
     return seen
 
