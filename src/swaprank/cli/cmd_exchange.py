@@ -53,8 +53,8 @@ def export(
         typer.Option(
             autocompletion=lambda incomplete: [each for each in ("refuse", "zero") if each.startswith(incomplete)],
             help="For formats that may read a missing value as 0. refuse: if the model does something else, it is an "
-            "error in ranklib, and a warning in solr and xgboost+json, where servers differ. zero: a missing value is 0, "
-            "because documents always have all features, or 0 stood for missing values in training.",
+            "error in ranklib, and a warning in solr and xgboost+json, where servers differ. zero: a missing value is "
+            "0, because documents always have all features, or 0 stood for missing values in training.",
         ),
     ] = "refuse",
     request: Annotated[

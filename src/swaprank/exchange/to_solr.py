@@ -126,8 +126,8 @@ def _check_missing(export: Export, used: AnyArray) -> None:
     nulls = _nulls(export, used)
     if nulls.any():
         warn_of_export(
-            f'{export.named(nulls)}: "defaultValue": "NaN" in the definition is for trees only. From other models, Solr '
-            "gives a document without a value the score NaN: define the feature without it."
+            f'{export.named(nulls)}: "defaultValue": "NaN" in the definition is for trees only. With other models, '
+            "Solr gives a document without a value the score NaN: define the feature without it."
         )
     check_missing_as_zero(export, "Solr")
 
