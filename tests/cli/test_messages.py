@@ -142,6 +142,25 @@ def test_errors_say_what_to_type(folder: Path, arguments: str, said: str) -> Non
     assert not PYTHON.search(failed.err)
 
 
+def test_export_says_which_feature_is_which_if_it_goes_by_their_place(folder: Path) -> None:
+    def said(*options: str) -> str:
+        ended = here("export", "model.swaprank", "--to", "c", "-o", "model.c", *options, folder=folder)
+        assert ended.code == 0
+        return ended.out
+
+    assert said("--features", "age,title,body").endswith("\nfeatures by their place: 1 = age, 2 = title, 3 = body\n")
+    names = ("--rename", "1=title", "--rename", "2=body", "--rename", "3=age")
+    for options in ((), names, (*names, "--features", "age,title,clicks,body")):
+        assert "place" not in said(*options)
+
+
+def test_drift_names_the_option_for_a_model_without_counts(folder: Path) -> None:
+    assert here("export", "model.swaprank", "--to", "lightgbm", "-o", "counted.txt", folder=folder).code == 0
+    failed = here("drift", "counted.txt", "train.txt", folder=folder)
+    assert failed.code == 2
+    assert "give the training data with --reference FILE, or train it again." in failed.err
+
+
 @pytest.mark.slow
 def test_a_warning_is_one_line(folder: Path) -> None:
     before = """

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.exchange.exported import Export
+from swaprank.exchange.feature_sets import feature_set
 from swaprank.exchange.to_solr import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.served import FeedForward, ServedModel, Trees, WeightedSum
@@ -65,6 +66,38 @@ def test_missing_values_need_a_default_value_of_the_features(tmp_path: Path) -> 
     ) as caught:
         ranker.export(tmp_path / "model.json", "solr", features=features)
     assert caught[0].filename == __file__
+
+
+def with_nulls(**values: str) -> list[dict[str, Any]]:
+    return [{"name": name, "class": "…", "params": {"defaultValue": values.get(name, "NaN")}} for name in NAMES]
+
+
+def test_nan_in_the_features_goes_where_zero_goes_if_zero_is_what_it_stands_for(tmp_path: Path) -> None:
+    X = documents(name := "trees of missing values")
+    body = exported(name, tmp_path, missing="zero", features=with_nulls())
+    # Without this parameter, Solr sends NaN right, whatever the threshold.
+    assert json.loads(body)["params"]["isNullSameAsZero"] is False
+    as_zero = np.where(np.isnan(X), np.float32(0), X)
+    assert_same(solr_rules.scores(body, list(NAMES), X), fitted(name).predict(as_zero))
+    assert exported(name, tmp_path, missing="zero", features=with_nulls(**dict.fromkeys(NAMES, "0"))) == exported(
+        name, tmp_path, missing="zero", features=list(NAMES)
+    )
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_nan_in_the_features_of_trees_that_send_missing_values_where_zero_goes(left: bool) -> None:
+    stump = PeerTree([0], [1.0 if left else -1.0], [left], [~0], [~1], [0.0, 1.0])
+    features = feature_set([{"name": "price", "params": {"defaultValue": "NaN"}}])
+    model = Trees(build_forest([stump], n_features=1))
+    body = content(Export("solr", model, ("price",), {}, "m", "refuse", False, features))
+    X = np.array([[np.nan], [0.0], [-2.0], [2.0]], np.float32)
+    assert solr_rules.scores(body, ["price"], X).tolist() == model.forest.score(X).tolist()
+    assert json.loads(body)["params"]["trees"][0]["root"]["missing"] == ("left" if left else "right")
+
+
+def test_nan_in_the_features_of_linear_models_is_warned_about(tmp_path: Path) -> None:
+    with pytest.warns(sr.errors.ExportWarning, match="'bm25' and 4 more: .* for trees only"):
+        fitted("linear").export(tmp_path / "model.json", "solr", features=with_nulls(), missing="zero")
 
 
 @settings(max_examples=30)

@@ -66,5 +66,7 @@ def test_tables_need_no_labels_and_columns_can_be_ignored(tmp_path: Path) -> Non
         sr.read(tmp_path / "new.csv", ignore=["title"])
     with pytest.raises(sr.errors.DataError, match="there is no column 'tilte' to ignore; did you mean 'title'"):
         sr.read(tmp_path / "new.csv", unlabeled=True, ignore=["tilte"])
+    with pytest.raises(sr.errors.DataError, match=r"there is no column '1'; known are a, b, qid, title\.$"):
+        sr.read(tmp_path / "new.csv", unlabeled=True, features=["1"])
     (tmp_path / "odd.csv").write_text("qid,label,a\n7,,1\n7,good,3\n")
     assert sr.read(tmp_path / "odd.csv", unlabeled=True).labels.tolist() == [0, 0]

@@ -12,6 +12,9 @@ from swaprank.cli.output import print_either, print_info
 from swaprank.cli.rankings import load_any
 from swaprank.files import writable_target
 
+_SHOWN = 20
+"""Features that `export` lists at most."""
+
 
 def export(
     model: Annotated[
@@ -24,7 +27,7 @@ def export(
             "--to",
             metavar="FORMAT",
             autocompletion=complete_format,
-            help="Format to write; see --list.",
+            help="Format to write; see --list. elasticsearch and opensearch mean ranklib.",
             show_default="that of the ending .txt .xml .onnx .c",
         ),
     ] = None,
@@ -49,9 +52,9 @@ def export(
         str,
         typer.Option(
             autocompletion=lambda incomplete: [each for each in ("refuse", "zero") if each.startswith(incomplete)],
-            help="refuse: it is an error if the target reads missing values as 0, and the model has learned something "
-            "else. zero: accept this, because documents always have all features, or 0 stood for missing values in "
-            "training.",
+            help="For formats that may read a missing value as 0. refuse: if the model does something else, it is an "
+            "error in ranklib, and a warning in solr and xgboost+json, where servers differ. zero: a missing value is "
+            "0, because documents always have all features, or 0 stood for missing values in training.",
         ),
     ] = "refuse",
     request: Annotated[
@@ -83,6 +86,22 @@ def export(
         request=request,
     )
     print_info(f"{output}: {ranker.size_}{f' as {to}' if to else ''}")
+    by_place = _by_place(ranker, target_features, _renamed(rename or []))
+    if by_place:
+        print_info(f"features by their place: {by_place}")
+
+
+def _by_place(ranker: "sr.Ranker", target: list[str] | Path | None, new_names: dict[str, str]) -> str:
+    """Which feature of the target is which of the model, where numbers were matched with names."""
+    from swaprank.exchange.feature_sets import feature_set, renamed
+
+    given = feature_set(target)
+    if given is None:
+        return ""
+    names, _ = renamed(ranker.feature_names_in_.tolist(), {}, new_names)
+    pairs = [(name, given.names[at]) for name, at in zip(names, given.columns_of(names).tolist(), strict=True)]
+    differ = [f"{name} = {there}" for name, there in pairs if name != there]
+    return ", ".join(differ[:_SHOWN]) + (f", … ({len(differ):,} in all)" if len(differ) > _SHOWN else "")
 
 
 def _renamed(given: list[str]) -> dict[str, str]:

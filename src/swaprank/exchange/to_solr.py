@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features
+from swaprank.arrays import AnyArray, Bools, Features
 from swaprank.errors import ExportError
 from swaprank.exchange.exported import MISSING_AS_ZERO, Export, check_missing_as_zero, refuse_kind, warn_of_export
 from swaprank.exchange.plain_trees import fold_tree, plain_trees
@@ -39,12 +39,12 @@ def content(export: Export) -> bytes:
             for at in np.flatnonzero(scale != 1):
                 features[at]["norm"] = _standardized(np.float32(0), scale[at])
         case WeightedSum(weights, _, bias):
-            check_missing_as_zero(export, "Solr")
             used = _at_least_one(np.flatnonzero(weights))
+            _check_missing(export, used)
             kind, params = _weighted_sum(export, _single(export, weights), used, float(_single(export, bias)))
         case FeedForward(_, mean, factor, _, layers) as net:
-            check_missing_as_zero(export, "Solr")
             used = _at_least_one(np.flatnonzero((layers[0][0] != 0).any(axis=0) & (factor != 0)))
+            _check_missing(export, used)
             kind, params = "NeuralNetworkModel", _layers(export, net, used)
             for at in np.flatnonzero(factor):
                 features[at]["norm"] = _standardized(mean[at], factor[at])
@@ -70,7 +70,7 @@ def _store(export: Export) -> dict[str, str]:
 def _trees(export: Export, forest: Forest) -> tuple[dict[str, Any], Features]:
     """The parameters of the model, and what each feature is multiplied by."""
     forest = plain_trees(export, forest, _DEEPEST)
-    is_null_zero = not _needs_nulls(export)
+    missing_left = _missing_left(export, forest)
     thresholds, scale = _thresholds(export, forest)
 
     def leaf(leaf: int) -> dict[str, Any]:
@@ -81,36 +81,55 @@ def _trees(export: Export, forest: Forest) -> tuple[dict[str, Any], Features]:
             "feature": export.feature_names[forest.feature[node]],
             "threshold": _java(thresholds[node]),
         }
-        if not is_null_zero:
-            split["missing"] = "left" if forest.missing_left[node] else "right"
+        if missing_left is not None:
+            split["missing"] = "left" if missing_left[node] else "right"
         return {**split, "left": left, "right": right}
 
     roots = [fold_tree(forest, tree, leaf, node) for tree in range(forest.n_trees)]
     trees = [{"weight": "1", "root": root} for root in roots]
-    return ({"trees": trees} if is_null_zero else {"isNullSameAsZero": False, "trees": trees}), scale
+    return ({"trees": trees} if missing_left is None else {"isNullSameAsZero": False, "trees": trees}), scale
 
 
-def _needs_nulls(export: Export) -> bool:
-    """True if missing values are to be told from 0, which Solr does for features whose default value is NaN."""
+def _missing_left(export: Export, forest: Forest) -> Bools | None:
+    """Which nodes send missing values left; None if Solr shall read them as 0."""
     learned, assumed = export.unlike_zero()
-    if export.missing == "zero" or not learned.any():
+    nulls = _nulls(export, forest.feature)
+    if export.missing == "zero":
+        return np.asarray(forest.threshold >= 0) if nulls.any() else None
+    if not (learned | nulls).any():
         check_missing_as_zero(export, "Solr")
-        return False
-    definitions = export.feature_set.definitions if export.feature_set is not None else None
-    for at, definition in enumerate(definitions or ()):
-        params = definition.get("params")
-        has_null = isinstance(params, dict) and str(params.get("defaultValue")).lower() == "nan"
-        learned[at] &= not has_null
-        assumed[at] &= not has_null
-    if (learned | assumed).any():
+        return None
+    unlike = (learned | assumed) & ~nulls
+    if unlike.any():
         warn_of_export(
-            f"Solr reads missing values of {export.named(learned | assumed)} as 0, which the model "
+            f"Solr reads missing values of {export.named(unlike)} as 0, which the model "
             'does not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs '
             "Solr 9.2. If 0 stood for missing values in training, export with ",
             MISSING_AS_ZERO,
             ".",
         )
-    return True
+    return forest.missing_left
+
+
+def _nulls(export: Export, used: AnyArray) -> Bools:
+    """True for used features whose missing values are NaN in Solr, by their definitions."""
+    definitions = export.feature_set.definitions if export.feature_set is not None else None
+    nulls = np.zeros(len(export.feature_names), np.bool_)
+    for at, definition in enumerate(definitions or ()):
+        params = definition.get("params")
+        nulls[at] = isinstance(params, dict) and str(params.get("defaultValue")).lower() == "nan"
+    return nulls & np.isin(np.arange(len(nulls)), used)
+
+
+def _check_missing(export: Export, used: AnyArray) -> None:
+    """Warn about missing values of linear models and nets."""
+    nulls = _nulls(export, used)
+    if nulls.any():
+        warn_of_export(
+            f'{export.named(nulls)}: "defaultValue": "NaN" in the definition is for trees only. With other models, '
+            "Solr gives a document without a value the score NaN: define the feature without it."
+        )
+    check_missing_as_zero(export, "Solr")
 
 
 def _thresholds(export: Export, forest: Forest) -> tuple[Features, Features]:

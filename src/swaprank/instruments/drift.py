@@ -207,7 +207,9 @@ def _seen_by(ranker: Ranker, reference: Dataset | None) -> Seen:
     if seen is None:
         raise DataError(
             "this model has no counts of its training data, because it was imported, trained in batches, or saved by "
-            "an older version: give the training data, drift(ranker, new_data, reference=train), or train it again."
+            "an older version: give the training data",
+            Wording(", drift(ranker, new_data, reference=train)", " with --reference FILE"),
+            ", or train it again.",
         )
     return seen
 

@@ -328,8 +328,9 @@ class Ranker(Parameters, BaseEstimator, ABC):
             rename: What the target calls features of the model.
             name: What the model is called there; by default the name of the file without its ending.
             missing: If the target reads missing values as 0 and the model has learned something else: "refuse" is an
-                error, "zero" accepts it, because documents always have all features, or 0 stood for missing values in
-                training. The formats xgboost+json and vespa then send missing values where 0 goes.
+                error (for solr and xgboost+json, where servers differ, a warning); "zero" accepts it, because documents
+                always have all features, or 0 stood for missing values in training. The formats xgboost+json and vespa
+                then send missing values where 0 goes, and solr does, if `features` define them as NaN.
             request: Write the body of the request that uploads the model, with the definitions of `features` if given.
 
         >>> import tempfile, swaprank as sr

@@ -164,6 +164,9 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
             raise DataError(f"there is no column '{name}' to keep; {did_you_mean(name, table.columns)}")
         if name in roles.ignore:
             raise DataError(f"column '{name}' is given as a side column and to be ignored: a column has one role.")
+    for name in () if roles.judgements_only else roles.features or ():
+        if name not in known:
+            raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
     for name in roles.ignore:
         if name not in known:
             raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")
