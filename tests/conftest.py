@@ -26,15 +26,21 @@ settings.register_profile("no time limits", deadline=None, suppress_health_check
 settings.load_profile("no time limits")
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """No workers on one core, or for the tests of one file. None: as many as there are cores."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than cores, because tests wait for servers and clusters; none for the tests of one file."""
     one_file = len(config.args) == 1 and ".py" in config.args[0]
-    return 0 if one_file or os.cpu_count() == 1 else None
+    return 0 if one_file else (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take longest come first, so that no process waits for another in the end."""
-    longest = ("test_same_everywhere.py", "test_demo.py", "test_examples.py")
+    longest = (
+        "test_same_everywhere.py",
+        "test_network_cuts.py",
+        "test_target.py",
+        "test_demo.py",
+        "test_dask_training.py",
+    )
     items.sort(key=lambda item: item.path.name not in longest)
 
 
