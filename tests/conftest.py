@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     longest = (
         "test_same_everywhere.py",
         "test_network_cuts.py",
-        "test_target.py",
+        "test_killed_workers.py",
         "test_demo.py",
         "test_dask_training.py",
     )

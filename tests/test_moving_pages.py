@@ -70,7 +70,8 @@ def lightgbm_names() -> set[str]:
     known = lgb.basic._ConfigAliases._get_all_param_aliases()
     names = {*known, *(alias for aliases in known.values() for alias in aliases), *dir(lgb), *dir(lgb.LGBMRanker)}
     names |= {*signature(lgb.LGBMRanker.fit).parameters, *signature(lgb.Booster.predict).parameters}
-    names |= {*signature(lgb.Dataset).parameters, *dir(lgb.Booster), *signature(lgb.Booster.refit).parameters}
+    names |= {*signature(lgb.Dataset).parameters, *dir(lgb.Booster), *signature(lgb.train).parameters}
+    names |= {*signature(lgb.Booster.refit).parameters}
     return names | {*signature(lgb.LGBMRanker).parameters, "shap", "TreeExplainer", "lightgbm", "booster", "d"}
 
 
