@@ -133,7 +133,7 @@ print(type(swaprank.kernels.kernel(lambda x: x)).__name__)
 
 
 def test_a_ranker_trains_with_other_classes_inside_numba(tmp_path: Path) -> None:
-    """LambdaRank without hidden units, because everything is compiled anew, which takes four times as long for trees."""
+    """Everything is compiled anew, which takes twice as long for trees."""
     train = """
 import swaprank as sr
 warnings.simplefilter("error")
