@@ -35,7 +35,6 @@ for name in sys.argv[1:]:
     getattr(sr, name)().fit(train).predict(train)
 print(sr.__version__, STORAGE.n_compiled, time.perf_counter() - start)
 """
-TAGS = "from importlib.metadata import distribution; print(distribution('swaprank').read_text('WHEEL'))"
 RANKERS = ("LambdaMART", "LambdaRank", "SmoothRank", "LinearRegressionRanker")
 
 
