@@ -158,7 +158,7 @@ def test_everything_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"null (byte|character)"):
         writable_target("a\0b")
     for check in (writable_target, existing_file):
-        with pytest.raises(DataError, match="File name too long"):
+        with pytest.raises(DataError, match=r"File name too long|there is no file"):
             check(tmp_path / ("x" * 256))
 
 

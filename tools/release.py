@@ -2,7 +2,7 @@
 
     pip install ".[release]"
     python tools/release.py --repository https://github.com/OWNER/swaprank  # once; commit what it writes
-    python tools/release.py --pythons python3.11 python3.12 python3.13 --out dist
+    python tools/release.py --pythons python3.11 python3.12 python3.13 python3.14 --out dist
 
 `dist` then has the source distribution, a wheel for any platform, a wheel with compiled kernels for each Python,
 `swaprank-….cdx.json` (what is installed with it, as CycloneDX), a recipe for conda-forge and SHA256SUMS.

@@ -15,6 +15,7 @@ import swaprank as sr
 from swaprank.arrays import AnyArray
 from swaprank.metrics.diversity import greedy_order, novelty_gains
 from swaprank.metrics.parse import NAMED
+from tests.metrics.test_peers import parsed_measure
 
 # By ir_measures, from Python 3.12.
 pytestmark = pytest.mark.filterwarnings(r"ignore:.* is deprecated and will be removed in Python:DeprecationWarning")
@@ -66,10 +67,10 @@ def check_equal(measure: Any, qrels: sr.trec.Qrels, run: sr.trec.Run, atol: floa
 @pytest.mark.parametrize("name", ["Judged@10", "Judged", "SetP", "SetP(rel=2)", "infAP", "infAP(rel=2)", "Compat",
                                   "Compat(p=0.8)", "Compat(p=0.8,normalize=False)"])  # fmt: skip
 def test_values_are_those_of_ir_measures(name: str) -> None:
-    ir_measures = pytest.importorskip("ir_measures")
+    measure = parsed_measure(name)
     pytest.importorskip("pytrec_eval")
     for seed in range(3):
-        check_equal(ir_measures.parse_measure(name), *random_run(seed), atol=1e-7)
+        check_equal(measure, *random_run(seed), atol=1e-7)
 
 
 def test_inferred_average_precision_with_documents_that_were_pooled_and_not_judged() -> None:
@@ -81,10 +82,10 @@ def test_inferred_average_precision_with_documents_that_were_pooled_and_not_judg
 @pytest.mark.parametrize("name", ["alpha_nDCG@5", "alpha_nDCG(alpha=0.3)@10", "alpha_nDCG(rel=2)@20", "ERR_IA@5",
                                   "ERR_IA(rel=2)@20", "StRecall@5", "StRecall(rel=2)@10"])  # fmt: skip
 def test_diversity_is_that_of_ndeval(name: str) -> None:
-    ir_measures = pytest.importorskip("ir_measures")
+    measure = parsed_measure(name)
     pytest.importorskip("pyndeval")
     for seed in range(3):
-        check_equal(ir_measures.parse_measure(name), random_diversity(seed), random_run(seed)[1])
+        check_equal(measure, random_diversity(seed), random_run(seed)[1])
 
 
 def naive_alpha_dcg(covers: AnyArray, alpha: float) -> float:

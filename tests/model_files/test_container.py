@@ -134,7 +134,7 @@ def test_a_newer_format_is_named(reading: Reading) -> None:
         (packed(b"{}"), "expected kind, meta and arrays"),
         (packed(b'{"kind":"a","meta":{},"arrays":[],"more":1}'), "expected kind, meta and arrays"),
         (packed(b'{"kind":"a","meta":{"x":NaN},"arrays":[]}'), "NaN is not JSON"),
-        (packed(b"[" * 50_000), "nested too deeply"),
+        (packed(b"[" * 50_000), "nested too deeply|is not valid"),  # from Python 3.14 on, the end is missing
         (with_arrays("a"), "name, dtype, shape, start and sha256"),
         (with_arrays({"name": "a"}), "name, dtype, shape, start and sha256"),
         (with_arrays(described(dtype="object")), "'object'"),

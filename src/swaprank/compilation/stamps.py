@@ -31,9 +31,10 @@ def stamp(function: FunctionType) -> str:
 
     >>> from swaprank.compilation.stamps import stamp
     >>> def two():
+    ...     '''A docstring.'''
     ...     return 2
     >>> def also_two():
-    ...     '''A docstring.'''
+    ...     '''Another one.'''
     ...     return 2
     >>> stamp(two) == stamp(also_two)
     True
