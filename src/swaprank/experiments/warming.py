@@ -14,13 +14,20 @@ import swaprank as sr
 from swaprank.compilation.storage import PACKAGED, STORAGE, make_private
 from swaprank.errors import DataError, MetricError, SwaprankError
 from swaprank.experiments.processes import processes
+from swaprank.rankers.growth_trial import FEWEST_TREES
 from swaprank.registry import RANKERS, load, ranker_class
 
 SHARED_WORK = "files and metrics"
 """The name of the kernels that are compiled beside those of the rankers."""
 
 
-_VARIANTS = (("metric", "map"), ("document_fraction", 0.5), ("grow_policy", "symmetric"), ("grow_policy", "leafwise"))
+_VARIANTS = (
+    ("metric", "map"),
+    ("document_fraction", 0.5),
+    ("grow_policy", "symmetric"),
+    ("grow_policy", "leafwise"),
+    ("n_trees", FEWEST_TREES),  # Both policies are tried.
+)
 """Parameters whose other values need other kernels, to train or to score."""
 
 
@@ -124,7 +131,7 @@ def _trained(name: str, train: sr.Dataset, vali: sr.Dataset, **options: Any) -> 
     if kind.can.learns_from == "rankers":
         return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)
     if kind.can.rounds_parameter:
-        options[kind.can.rounds_parameter] = 2
+        options.setdefault(kind.can.rounds_parameter, 2)
     try:
         return kind(**options).fit(train, valid=vali)
     except DataError:  # It takes no weights.
