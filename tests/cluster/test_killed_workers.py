@@ -25,7 +25,7 @@ pytestmark = [
 TRAIN, VALI = sr.datasets.random_search((20, 9), n_documents=12, random_state=0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client() -> Iterator[Client]:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 100, "distributed.logging.distributed": "critical"}),
@@ -89,7 +89,6 @@ def test_a_worker_may_end_when_it_has_got_data_of_the_client(
             while futures[0].status == "finished":
                 time.sleep(0.05)
 
-    client.wait_for_workers(2)
     parts = sr.Parts([TRAIN.subset(slice(number, None, 4)) for number in range(4)])
     monkeypatch.setattr(dask_placement, "_wait", kill_when_computed)
     assert saved(make().fit(parts, valid=VALI), tmp_path) == alone
