@@ -10,7 +10,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.cluster.gathering import gathered
-from swaprank.data import cuts
+from swaprank.data import block_binning, cuts
 from swaprank.data.binned_features import BinnedFeatures
 from swaprank.reading import binned_reading, block_reading, text_files
 from swaprank.reading.binned_reading import bin_parts
@@ -334,7 +334,7 @@ def test_an_interrupted_folder_of_bins_has_no_parts(tmp_path: Path, monkeypatch:
     for part in range(3):
         (tmp_path / "parts" / f"{part}.txt").write_text(f"1 qid:{part} 1:3\n0 qid:{part} 1:2\n")
     with monkeypatch.context() as patch:
-        patch.setattr(binned_reading, "bin_source", pressed_at_call(3, binned_reading.bin_source))
+        patch.setattr(binned_reading, "bin_source", pressed_at_call(3, block_binning.bin_source))
         with pytest.raises(KeyboardInterrupt):
             bin_parts(tmp_path / "parts", None, 255, tmp_path / "bins")
     assert list((tmp_path / "bins").iterdir()) == []
